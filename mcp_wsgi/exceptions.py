@@ -61,6 +61,8 @@ class MCPError(Exception):
         self.code = int(code)
         self.message = message
         self.data = data
+        #: The id of the request that is refused, where only the reader of the message knows it.
+        self.request_id: str | int | None = None
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"

@@ -1,0 +1,52 @@
+"""Media types: what a request says its body is, and what its client takes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+__all__ = ["accepts_only_events", "media_type_problem"]
+
+_OWS = " \t"
+
+
+def _parameters(parts: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in parts:
+        name, _, value = part.partition("=")
+        found[name.strip(_OWS).lower()] = value.strip(_OWS).strip('"').lower()
+    return found
+
+
+@lru_cache(maxsize=128)
+def media_type_problem(content_type: str | None) -> str | None:
+    """Say what is wrong with a request's ``Content-Type``, or ``None``.
+
+    Only JSON in UTF-8 is served. This is also the wall against cross-site requests: a browser sends no form or
+    text type without a preflight where the type must be JSON.
+    """
+    if content_type is None:
+        return "the Content-Type header is missing; send application/json"
+    kind, *rest = content_type.split(";")
+    if kind.strip(_OWS).lower() != "application/json":
+        return "the Content-Type must be application/json"
+    charset = _parameters(rest).get("charset", "utf-8")
+    if charset not in ("utf-8", "utf8"):
+        return "the charset of the body must be utf-8"
+    return None
+
+
+@lru_cache(maxsize=128)
+def accepts_only_events(accept: str | None) -> bool:
+    """Say whether an ``Accept`` header takes an event stream and no JSON.
+
+    Anything else gets JSON: an absent header means anything, wildcards match, and a server may disregard the
+    header where it matches nothing (RFC 9110, section 12.5.1).
+    """
+    if accept is None:
+        return False
+    kinds = set()
+    for entry in accept.split(","):
+        kind, *rest = entry.split(";")
+        if _parameters(rest).get("q", "1").rstrip("0.") != "":
+            kinds.add(kind.strip(_OWS).lower())
+    return "text/event-stream" in kinds and not kinds & {"application/json", "application/*", "*/*"}

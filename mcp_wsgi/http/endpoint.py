@@ -1,0 +1,257 @@
+"""The one MCP endpoint: every rung of admission once, in order; the first that fails answers.
+
+The rungs are those of ``docs/architecture.md``. A door makes an :class:`HTTPRequest`, drives the steps, and writes
+the :class:`HTTPResponse`; it decides nothing about MCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..exceptions import HeaderMismatchError, InternalError, InvalidRequestError, MCPError, ParseError
+from ..protocol.codec import decode
+from ..protocol.headers import METHOD_HEADER, VERSION_HEADER, check_headers, check_optional
+from ..protocol.jsonrpc import Notification, Request, Response, error_response, parse_message
+from ..protocol.meta import PROTOCOL_VERSION, has_envelope, read_envelope
+from ..protocol.sse import encode_event
+from ..protocol.versions import MODERN_VERSIONS, is_legacy_version
+from ..server import Server
+from ..server.dispatch import dispatch, failure_id
+from ..server.drive import Call, Steps, run_sync
+from ..server.encoding import encode_message
+from .auth import Auth, AuthenticationError, Public, check_auth
+from .content import accepts_only_events, media_type_problem
+from .messages import BodyError, HeaderPairs, HTTPRequest, HTTPResponse
+from .policy import HTTPPolicy
+from .status import status_of
+
+__all__ = ["Endpoint", "not_found"]
+
+_JSON = ("Content-Type", "application/json")
+_NOSNIFF = ("X-Content-Type-Options", "nosniff")
+_ALLOW = ("Allow", "POST, OPTIONS")
+
+
+class _Refused(Exception):  # noqa: N818 - a way out of the rungs, not an error of its own
+    """Answer with this status and JSON-RPC error."""
+
+    def __init__(self, status: int, error: MCPError, headers: HeaderPairs | None = None) -> None:
+        super().__init__(status, error)
+        self.status = status
+        self.error = error
+        self.headers = headers or []
+
+
+def _refuse(status: int, message: str, *headers: tuple[str, str]) -> _Refused:
+    return _Refused(status, InvalidRequestError(message), list(headers))
+
+
+def _fold(pairs: Any) -> tuple[dict[str, str], frozenset[str]]:
+    """Join the lines of each header; say which ones had several (RFC 9110, section 5.3)."""
+    folded = dict(pairs)
+    if len(folded) == len(pairs):
+        return folded, frozenset()
+    lines: dict[str, list[str]] = {}
+    for name, value in pairs:
+        lines.setdefault(name, []).append(value)
+    repeated = frozenset(name for name, values in lines.items() if len(values) > 1)
+    return {name: ", ".join(values) for name, values in lines.items()}, repeated
+
+
+class Endpoint:
+    """Answer HTTP requests with a server's JSON-RPC answers.
+
+    Args:
+        server: The server behind the endpoint.
+        auth: :data:`~mcp_wsgi.public`, or a function of the request that returns the principal's name.
+        policy: What is let in; by default no web page of another origin, any host, 4 MiB.
+
+    Raises:
+        ConfigurationError: ``auth`` is missing or unusable.
+    """
+
+    def __init__(self, server: Server, *, auth: Auth | None, policy: HTTPPolicy | None = None) -> None:
+        self.server = server
+        self.policy = policy if policy is not None else HTTPPolicy()
+        self._auth = check_auth(auth)
+
+    def handle(self, request: HTTPRequest) -> HTTPResponse:
+        """Answer a request in this thread."""
+        return run_sync(self.steps(request))
+
+    def steps(self, request: HTTPRequest) -> Steps[HTTPResponse]:
+        """Answer a request, as steps for a driver. Nothing but a :class:`BaseException` comes out."""
+        headers, repeated = _fold(request.headers)
+        origin = headers.get("origin")
+        allowed: str | None = None
+        try:
+            if origin is not None and self.policy.allows_origin(origin):
+                allowed = origin
+            if request.method != "POST":
+                return self._other_method(request, headers, allowed)
+            response = yield from self._post(request, headers, repeated, refused=origin is not None and allowed is None)
+        except _Refused as refused:
+            response = _error(refused.status, refused.error, None, refused.headers)
+        except MCPError as error:
+            response = _error(status_of(error.code), error, error.request_id)
+        except Exception:  # noqa: BLE001 - an auth function or a filter may fail; nothing raises out of a door
+            failure = failure_id("The MCP endpoint")
+            response = _error(500, InternalError(f"Internal error (id {failure})"), None)
+        if origin is not None or self.policy.allowed_origins:
+            response.headers += self.policy.cors_headers(allowed)
+        return response
+
+    def _other_method(self, request: HTTPRequest, headers: Mapping[str, str], allowed: str | None) -> HTTPResponse:
+        if request.method == "OPTIONS":
+            if not self.policy.allows_host(headers.get("host")):
+                allowed = None
+            wanted = headers.get("access-control-request-headers", "")
+            return HTTPResponse(204, self.policy.preflight_headers(allowed, wanted))
+        error = InvalidRequestError(f"The MCP endpoint takes POST, not {request.method[:20]}")
+        response = _error(405, error, None, [_ALLOW, *self.policy.cors_headers(allowed)])
+        if request.method == "HEAD":
+            response.body = b""
+        return response
+
+    def _post(
+        self, request: HTTPRequest, headers: Mapping[str, str], repeated: frozenset[str], *, refused: bool
+    ) -> Steps[HTTPResponse]:
+        if refused:
+            raise _refuse(403, "The Origin of this request is not allowed")
+        if not self.policy.allows_host(headers.get("host")):
+            raise _refuse(421, "The Host of this request is not served here")
+        principal: str | None = None
+        if not isinstance(self._auth, Public):
+            principal = yield from self._authenticate(request, repeated)
+        body = yield from self._read(request)
+        problem = media_type_problem(headers.get("content-type"))
+        if problem is None and headers.get("content-encoding", "identity").strip(" \t").lower() != "identity":
+            problem = "a compressed body is not supported; send it without Content-Encoding"
+        if problem is not None:
+            raise _refuse(415, f"Unsupported media type: {problem}")
+        try:
+            message = parse_message(decode(body))
+        except (ParseError, InvalidRequestError) as error:
+            return _error(400, error, error.request_id)
+        except MCPError as error:
+            return _error(400 if _names_modern(headers) else 200, error, error.request_id)
+        if not isinstance(message, Request):
+            self._admit_silent(message, headers)
+            return HTTPResponse(202, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", "0")])
+        return (yield from self._answer(message, request, headers, repeated, principal))
+
+    def _authenticate(self, request: HTTPRequest, repeated: frozenset[str]) -> Steps[str]:
+        if "authorization" in repeated:
+            raise _refuse(400, "The Authorization header is repeated; send it once")
+        assert not isinstance(self._auth, Public)  # noqa: S101 - for the type checker: the caller looked
+        try:
+            principal = yield Call(self._auth, (request,), {})
+            if principal is None:
+                raise AuthenticationError
+        except AuthenticationError as error:
+            headers = [("WWW-Authenticate", error.challenge)] if error.challenge else []
+            raise _Refused(error.status, InvalidRequestError(error.message), headers) from None
+        return str(principal)
+
+    def _read(self, request: HTTPRequest) -> Steps[bytes]:
+        limit, length = self.policy.body_limit, request.content_length
+        if length is not None and length > limit:
+            raise _refuse(413, f"The body is larger than {limit} bytes")
+        try:
+            body: bytes = yield Call(request.read_body, (limit + 1,), {})
+        except BodyError as error:
+            raise _refuse(error.status, error.reason) from None
+        if len(body) > limit:
+            raise _refuse(413, f"The body is larger than {limit} bytes")
+        if length is not None and len(body) != length:
+            raise _refuse(400, f"The body has {len(body)} bytes, but Content-Length says {length}")
+        return body
+
+    def _admit_silent(self, message: Notification | Response, headers: Mapping[str, str]) -> None:
+        """Admit what is never answered with a message, or raise what is wrong with it.
+
+        Header rules for modern notifications are undefined: none is demanded, but one that came must be true.
+        """
+        modern = _names_modern(headers)
+        if isinstance(message, Response):
+            if modern:
+                raise InvalidRequestError("A client must not send JSON-RPC responses in this protocol version")
+            return
+        version = headers.get("mcp-protocol-version", "").strip(" \t")
+        if has_envelope(message.params):
+            wanted = message.params["_meta"][PROTOCOL_VERSION]
+            if type(wanted) is not str:
+                read_envelope(message.params)
+            check_optional(VERSION_HEADER, headers, wanted)
+            version, modern = wanted, True
+        if modern and version not in MODERN_VERSIONS:
+            raise self.server.unsupported(version)
+        check_optional(METHOD_HEADER, headers, message.method)
+
+    def _answer(
+        self,
+        message: Request,
+        request: HTTPRequest,
+        headers: Mapping[str, str],
+        repeated: frozenset[str],
+        principal: str | None,
+    ) -> Steps[HTTPResponse]:
+        modern = has_envelope(message.params) or _names_modern(headers)
+        try:
+            if modern:
+                context = self.server.make_context(message, modern=True, principal=principal, request=request)
+                self._check_modern(context, headers, repeated)
+            else:
+                context = self.server.make_context(message, modern=False, principal=principal, request=request)
+                check_optional(METHOD_HEADER, headers, message.method)
+        except MCPError as error:
+            refused = modern or isinstance(error, HeaderMismatchError) or not self.server.legacy
+            return _error(status_of(error.code) if refused else 200, error, message.id)
+        answer = yield from dispatch(context)
+        status = 200
+        if modern and "error" in answer:
+            status = status_of(answer["error"]["code"])
+        body = encode_message(answer)
+        if accepts_only_events(headers.get("accept")):
+            return _events(status, body)
+        return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body))), _NOSNIFF], body)
+
+    def _check_modern(self, context: Any, headers: Mapping[str, str], repeated: frozenset[str]) -> None:
+        params, version = context.params, context.envelope.version
+        tool = None
+        if context.method == "tools/call" and type(params.get("name")) is str:
+            tool = self.server.find_tool(params["name"], context)
+        if self.policy.tolerate_version_header:
+            named = headers.get("mcp-protocol-version", "").strip(" \t")
+            if named in self.server.supported_versions:
+                headers = {**headers, "mcp-protocol-version": version}
+        check_headers(context.method, version, params, headers, repeated=repeated, tool=tool)
+
+
+def _names_modern(headers: Mapping[str, str]) -> bool:
+    """Say whether the version header names anything but a known legacy version."""
+    version = headers.get("mcp-protocol-version")
+    return version is not None and not is_legacy_version(version.strip(" \t"))
+
+
+def _error(
+    status: int, error: MCPError, request_id: str | int | None, headers: HeaderPairs | None = None
+) -> HTTPResponse:
+    body = encode_message(error_response(request_id, error))
+    return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body))), _NOSNIFF, *(headers or ())], body)
+
+
+def not_found(method: str) -> HTTPResponse:
+    """Answer a request for a path where no endpoint is: JSON also there, and at once."""
+    response = _error(404, InvalidRequestError("There is no MCP endpoint at this path"), None)
+    if method == "HEAD":
+        response.body = b""
+    return response
+
+
+def _events(status: int, body: bytes) -> HTTPResponse:
+    """Frame one answer as an event stream, for a client that takes nothing else."""
+    framed = encode_event(body, event="message")
+    headers = [("Content-Type", "text/event-stream"), ("Content-Length", str(len(framed))), _NOSNIFF]
+    return HTTPResponse(status, [*headers, ("Cache-Control", "no-cache, no-transform")], framed)

@@ -1,0 +1,72 @@
+"""HTTP as values: what a door hands to the endpoint, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+__all__ = ["BodyError", "BodyReader", "HTTPRequest", "HTTPResponse", "HeaderPairs"]
+
+HeaderPairs: TypeAlias = "list[tuple[str, str]]"
+
+#: Reads at most the given number of bytes, and less only at the end of the body.
+BodyReader: TypeAlias = "Callable[[int], bytes]"
+
+
+class BodyError(Exception):
+    """Say that a body cannot be read as announced.
+
+    Args:
+        status: The HTTP status: 400 for a false length, 411 for a missing one.
+        reason: What was wrong and what to do.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(status, reason)
+        self.status = status
+        self.reason = reason
+
+
+class HTTPRequest:
+    """Hold one HTTP request.
+
+    Attributes:
+        method: The HTTP method, in upper case.
+        headers: Name and value pairs as they came; names in lower case. A door that sees lines keeps repeated ones.
+        read_body: Reads the body, never more than it is asked for.
+        content_length: The announced length in bytes, ``None`` where there is none.
+        raw: What the door itself was called with (a WSGI environ, a framework's request), for handlers.
+    """
+
+    __slots__ = ("content_length", "headers", "method", "raw", "read_body")
+
+    def __init__(
+        self,
+        method: str,
+        headers: Sequence[tuple[str, str]],
+        read_body: BodyReader,
+        *,
+        content_length: int | None = None,
+        raw: Any = None,
+    ) -> None:
+        self.method = method
+        self.headers = headers
+        self.read_body = read_body
+        self.content_length = content_length
+        self.raw = raw
+
+    def get_all(self, name: str) -> list[str]:
+        """Give the values of a header, one for each line that came."""
+        wanted = name.lower()
+        return [value for key, value in self.headers if key == wanted]
+
+
+class HTTPResponse:
+    """Hold one HTTP response: status, header pairs and the whole body."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, headers: HeaderPairs, body: bytes = b"") -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body

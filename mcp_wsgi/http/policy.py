@@ -1,0 +1,135 @@
+"""What an endpoint lets in: one policy value for every door."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..exceptions import ConfigurationError
+from .messages import HeaderPairs
+from .origin import HostMatcher, OriginMatcher, OriginRule
+
+__all__ = ["DEFAULT_BODY_LIMIT", "HTTPPolicy"]
+
+logger = logging.getLogger("mcp_wsgi")
+
+#: 4 MiB: what proxies and other servers commonly take, and far above real messages.
+DEFAULT_BODY_LIMIT = 4 * 1024 * 1024
+
+_ALLOWED_HEADERS = (
+    "authorization",
+    "content-type",
+    "accept",
+    "mcp-protocol-version",
+    "mcp-method",
+    "mcp-name",
+    "mcp-session-id",
+    "last-event-id",
+)
+_EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After"
+_MAX_AGE = "7200"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HTTPPolicy:
+    """Say which requests an endpoint answers. The defaults are safe; every option opens something.
+
+    Args:
+        allowed_origins: Origins whose web pages may call the endpoint: exact strings, compiled patterns (matched in
+            full) or predicates. A request without an ``Origin`` comes from no web page and is always allowed.
+        allow_credentials: Whether those pages may send cookies and HTTP authentication.
+        allowed_headers: Further request headers that a preflight allows.
+        allowed_hosts: The ``Host`` headers that are answered: ``name``, ``name:port`` or ``.name`` with everything
+            below it. ``None`` answers all, which is right behind a proxy that checks.
+        body_limit: The longest body that is read, in bytes.
+        tolerate_version_header: Serve a modern request whose ``MCP-Protocol-Version`` header names another known
+            version than its envelope, by the envelope. A proxy that trusts the header then sees another version than
+            the server executes; method and name are never tolerated.
+
+    Raises:
+        ConfigurationError: An origin, host or limit cannot be used.
+    """
+
+    allowed_origins: Iterable[OriginRule] = ()
+    allow_credentials: bool = False
+    allowed_headers: Iterable[str] = ()
+    allowed_hosts: Iterable[str] | None = None
+    body_limit: int = DEFAULT_BODY_LIMIT
+    tolerate_version_header: bool = False
+    _origins: OriginMatcher = field(init=False, repr=False, compare=False)
+    _hosts: HostMatcher | None = field(init=False, repr=False, compare=False)
+    _headers: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _told: set[str] = field(init=False, repr=False, compare=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        if self.body_limit < 1:
+            raise ConfigurationError("body_limit must be at least 1 byte")
+        if isinstance(self.allowed_headers, str):
+            raise ConfigurationError("allowed_headers is a list, also for a single header")
+        for name in ("allowed_origins", "allowed_headers", "allowed_hosts"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, (str, tuple)) and hasattr(value, "__iter__"):
+                object.__setattr__(self, name, tuple(value))
+        object.__setattr__(self, "_origins", OriginMatcher(self.allowed_origins))
+        hosts = HostMatcher(self.allowed_hosts) if self.allowed_hosts is not None else None
+        object.__setattr__(self, "_hosts", hosts)
+        extra = tuple(name.lower() for name in self.allowed_headers)
+        object.__setattr__(self, "_headers", (*_ALLOWED_HEADERS, *extra))
+
+    def allows_origin(self, origin: str) -> bool:
+        """Say whether a request with this ``Origin`` header is answered; a refusal is logged once."""
+        if self._origins.allows(origin):
+            return True
+        self._tell("allowed_origins", "An Origin header", origin)
+        return False
+
+    def allows_host(self, host: str | None) -> bool:
+        """Say whether a request with this ``Host`` header is answered; a refusal is logged once."""
+        if self._hosts is None or self._hosts.allows(host):
+            return True
+        self._tell("allowed_hosts", "A Host header", host or "")
+        return False
+
+    def _tell(self, option: str, what: str, value: str) -> None:
+        if option not in self._told:
+            self._told.add(option)
+            logger.warning("%s was refused: %.200r is not in HTTPPolicy(%s=...)", what, value, option)
+
+    def cors_headers(self, origin: str | None) -> HeaderPairs:
+        """Give the CORS headers of a real answer, errors included.
+
+        Args:
+            origin: The request's ``Origin`` where it is allowed, else ``None``.
+        """
+        headers: HeaderPairs = [("Vary", "Origin")] if self._origins else []
+        if origin is not None:
+            # Never "*": it forbids credentials, and a cache could hand one origin's answer to another.
+            headers.append(("Access-Control-Allow-Origin", origin))
+            headers.append(("Access-Control-Expose-Headers", _EXPOSED))
+            if self.allow_credentials:
+                headers.append(("Access-Control-Allow-Credentials", "true"))
+        return headers
+
+    def preflight_headers(self, origin: str | None, requested: str) -> HeaderPairs:
+        """Give the headers of a preflight's answer: what it grants, the POST accepts.
+
+        Args:
+            origin: The request's ``Origin`` where it is allowed, else ``None``: nothing is granted then.
+            requested: The ``Access-Control-Request-Headers`` header.
+        """
+        headers = [("Vary", "Origin, Access-Control-Request-Headers"), ("Allow", "POST, OPTIONS")]
+        if origin is None:
+            return headers
+        wanted = (name.strip(" \t").lower() for name in requested.split(","))
+        # A wildcard does not cover Authorization, and Mcp-Param-* names are the tools' own: they are echoed.
+        params = sorted({name for name in wanted if name.startswith("mcp-param-") and name.isprintable()})
+        headers += [
+            ("Access-Control-Allow-Origin", origin),
+            ("Access-Control-Allow-Methods", "POST, OPTIONS"),
+            ("Access-Control-Allow-Headers", ", ".join((*self._headers, *params))),
+            ("Access-Control-Max-Age", _MAX_AGE),
+        ]
+        if self.allow_credentials:
+            headers.append(("Access-Control-Allow-Credentials", "true"))
+        return headers

@@ -1,0 +1,1 @@
+"""The protocol as pure data: no I/O, no clock, no framework."""

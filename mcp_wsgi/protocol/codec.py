@@ -1,0 +1,170 @@
+"""The strict JSON of the wire: one reading of every body, or none.
+
+What is stricter than :mod:`json` is what two readers of one body could take differently, or what
+could hurt this process: encodings other than UTF-8, duplicate keys at any depth, ``NaN`` and
+``Infinity`` (also as an overflowing number), unbounded depth, unbounded numbers. Output is ASCII, so
+no reader that splits on U+2028 or U+0085 ever cuts a message, and a lone surrogate survives.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from json import encoder as _json_encoder
+from math import isfinite
+from typing import Any
+
+from ..exceptions import EncodeError, ParseError
+
+__all__ = ["MAX_DEPTH", "MAX_NUMBER_LENGTH", "decode", "encode", "encode_text"]
+
+#: The deepest nesting of arrays and objects that is read. Real messages stay below 20.
+MAX_DEPTH = 128
+#: The longest number that is read, in characters. A double needs 25, a 2048-bit integer 617.
+MAX_NUMBER_LENGTH = 1_000
+
+# Only a body with such a run of digits (perhaps inside a string) pays for checking each integer.
+_LONG_INTEGER = re.compile(rf"[0-9]{{{MAX_NUMBER_LENGTH}}}")
+# The closing quote is optional, so that a string without one is consumed once and not tried at each quote.
+_STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_BOM = b"\xef\xbb\xbf"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ParseError(f"Duplicate key in a JSON object: {_quote(key)}")
+            seen.add(key)
+    return value
+
+
+def _quote(text: str) -> str:
+    return json.dumps(text if len(text) <= 60 else text[:60] + "...")
+
+
+def _constant(name: str) -> Any:
+    raise ParseError(f"{name} is not JSON")
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > MAX_NUMBER_LENGTH:
+        raise ParseError(f"A number has more than {MAX_NUMBER_LENGTH} characters")
+    return int(digits)
+
+
+def _bounded_float(digits: str) -> float:
+    if len(digits) > MAX_NUMBER_LENGTH:
+        raise ParseError(f"A number has more than {MAX_NUMBER_LENGTH} characters")
+    value = float(digits)
+    if not isfinite(value):
+        raise ParseError("A number is too large")
+    return value
+
+
+_FAST = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_bounded_float)
+_CAREFUL = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_int=_bounded_int, parse_float=_bounded_float
+)
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for match in _STRUCTURE.finditer(text):
+        found = match.group()
+        if found in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise ParseError(f"The JSON is nested more than {MAX_DEPTH} levels deep")
+        elif found in "]}":
+            depth -= 1
+
+
+def decode(data: bytes | bytearray | memoryview) -> Any:
+    """Read one strict JSON text.
+
+    Args:
+        data: The whole text as UTF-8. A byte order mark is ignored (RFC 8259, section 8.1).
+
+    Returns:
+        ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` or ``None``.
+
+    Raises:
+        ParseError: The bytes are not UTF-8, not JSON, have duplicate keys, ``NaN``, an infinite or
+            overlong number, or are nested too deep. The message names what was wrong.
+    """
+    raw = bytes(data)
+    if raw.startswith(_BOM):
+        raw = raw[3:]
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ParseError(f"The body is not UTF-8 (byte {error.start})") from None
+    if not text or text.isspace():
+        raise ParseError("The body is empty")
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        _check_depth(text)
+    decoder = _FAST
+    if len(text) > MAX_NUMBER_LENGTH and _LONG_INTEGER.search(text):
+        decoder = _CAREFUL
+    try:
+        return decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise ParseError(f"The body is not JSON: {error.msg} at character {error.pos}") from None
+
+
+_escape = json.encoder.encode_basestring_ascii
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False)
+
+
+def _unencodable(value: Any) -> Any:
+    raise EncodeError("", f"a value of type {type(value).__name__} is not JSON")
+
+
+def _compile_encoder() -> Callable[[Any], str]:
+    make = getattr(_json_encoder, "c_make_encoder", None)
+    if make is None:  # pragma: no cover - an interpreter without the C accelerator
+        return _ENCODER.encode
+    # JSONEncoder.encode builds this object on every call; it holds no state, so one serves all.
+    compiled = make(None, _unencodable, _escape, None, ":", ",", False, False, False)
+
+    def encode_all(value: Any) -> str:
+        return "".join(compiled(value, 0))
+
+    return encode_all
+
+
+_encode_all = _compile_encoder()
+
+
+def encode_text(value: Any) -> str:
+    """Write one JSON text as an ASCII string; see :func:`encode`."""
+    try:
+        return _encode_all(value)
+    except EncodeError:
+        raise
+    except RecursionError:
+        raise EncodeError("", "the value is nested too deep or contains itself") from None
+    except (TypeError, ValueError) as error:
+        raise EncodeError("", _explain(error)) from None
+
+
+def _explain(error: Exception) -> str:
+    text = str(error)
+    if "JSON compliant" in text:
+        return "NaN and Infinity are not JSON"
+    if "keys must be" in text:
+        return "an object key is not a string"
+    return "the value is not JSON"
+
+
+def encode(value: Any) -> bytes:
+    """Write one JSON text as compact ASCII bytes on one line.
+
+    Raises:
+        EncodeError: The value holds ``NaN``, ``Infinity``, a cycle, or something that is not JSON.
+    """
+    return encode_text(value).encode("ascii")

@@ -1,0 +1,331 @@
+"""What a handler knows of its request and may do while it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ..exceptions import ToolError
+from ..protocol.jsonrpc import notification
+from ..protocol.meta import LOG_LEVELS, Envelope
+from ..protocol.types import Content, Message
+from .questions import (
+    Elicited,
+    Root,
+    Sampled,
+    elicit_request,
+    elicit_url_request,
+    roots_request,
+    sample_request,
+)
+
+if TYPE_CHECKING:
+    from .interaction import Interaction
+    from .server import Server
+
+__all__ = ["Cancellation", "CancelledError", "Context", "Notify"]
+
+T = TypeVar("T")
+
+#: What a transport gives a request to carry its notifications; without one they are dropped.
+Notify = Callable[[dict[str, Any]], None]
+
+_SEVERITY = {level: rank for rank, level in enumerate(LOG_LEVELS)}
+
+
+class CancelledError(ToolError):
+    """Say that the client has gone: nothing that the handler still does will be seen."""
+
+
+class Cancellation:
+    """Hold the flag that a transport sets when the client goes away or cancels."""
+
+    __slots__ = ("cancelled",)
+
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Set the flag; it is never cleared."""
+        self.cancelled = True
+
+
+class Context:
+    """Give a handler its request. It is filled in by annotation: ``def tool(x: int, ctx: Context)``.
+
+    Attributes:
+        server: The server that dispatches the request.
+        request_id: The JSON-RPC id.
+        method: The JSON-RPC method.
+        params: The params as they came.
+        envelope: The request metadata of a modern request, ``None`` on legacy.
+        principal: Who asks, as the door's authentication says; ``None`` where it is public.
+        request: What the door was called with: an :class:`~mcp_wsgi.http.messages.HTTPRequest`, or ``None``.
+    """
+
+    __slots__ = (
+        "_cancellation",
+        "_done",
+        "_interaction",
+        "_notify",
+        "_progress",
+        "_token",
+        "envelope",
+        "method",
+        "params",
+        "principal",
+        "request",
+        "request_id",
+        "server",
+    )
+
+    def __init__(
+        self,
+        server: Server,
+        request_id: str | int,
+        method: str,
+        params: dict[str, Any],
+        envelope: Envelope | None,
+        principal: str | None = None,
+        request: Any = None,
+        notify: Notify | None = None,
+        cancellation: Cancellation | None = None,
+        progress_token: str | int | None = None,
+    ) -> None:
+        self.server = server
+        self.request_id = request_id
+        self.method = method
+        self.params = params
+        self.envelope = envelope
+        self.principal = principal
+        self.request = request
+        self._notify = notify
+        self._cancellation = cancellation
+        self._token = progress_token
+        self._interaction: Interaction | None = None
+        self._progress = -math.inf
+        self._done = False
+
+    @property
+    def protocol_version(self) -> str | None:
+        """The version in the envelope; ``None`` for a legacy request, which carries none."""
+        return self.envelope.version if self.envelope is not None else None
+
+    @property
+    def client_info(self) -> Mapping[str, Any]:
+        """What the client says of itself, unverified; empty where it says nothing."""
+        return (self.envelope.client_info if self.envelope is not None else None) or {}
+
+    @property
+    def client_capabilities(self) -> Mapping[str, Any]:
+        """What the client declares in this request."""
+        return self.envelope.capabilities if self.envelope is not None else {}
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The request's ``_meta`` object."""
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the client has gone or cancelled; a long tool looks at it from time to time."""
+        return self._cancellation is not None and self._cancellation.cancelled
+
+    @property
+    def can_notify(self) -> bool:
+        """Whether the transport can carry notifications of this request."""
+        return self._notify is not None
+
+    def raise_if_cancelled(self) -> None:
+        """End the handler when the client has gone.
+
+        Raises:
+            CancelledError: It has.
+        """
+        if self.cancelled:
+            raise CancelledError("The client cancelled the request")
+
+    def report_progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far the work is, if it asked with a progress token.
+
+        "The progress value MUST increase with each notification": a value that does not is dropped
+        (2026-07-28, basic/patterns/progress).
+
+        Args:
+            progress: How much is done, in any unit.
+            total: How much there is in all, in the same unit.
+            message: What is being done.
+
+        Raises:
+            ValueError: ``progress`` or ``total`` is not a finite number.
+        """
+        if not math.isfinite(progress) or (total is not None and not math.isfinite(total)):
+            raise ValueError("progress and total must be finite numbers")
+        if self._token is None or progress <= self._progress:
+            return
+        self._progress = progress
+        params: dict[str, Any] = {"progressToken": self._token, "progress": progress}
+        if total is not None:
+            params["total"] = total
+        if message is not None:
+            params["message"] = message
+        self._send("notifications/progress", params)
+
+    def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        """Send the client a log message, if it asked for that level in this request.
+
+        "If absent, the server MUST NOT send any notifications/message" (2026-07-28, server/utilities/logging).
+
+        Args:
+            level: One of debug, info, notice, warning, error, critical, alert, emergency.
+            data: Any JSON-like value.
+            logger: The name of what logs.
+
+        Raises:
+            ValueError: The level is unknown.
+        """
+        if level not in _SEVERITY:
+            raise ValueError(f"The level must be one of: {', '.join(LOG_LEVELS)}")
+        wanted = self.envelope.log_level if self.envelope is not None else None
+        if wanted is None or _SEVERITY[level] < _SEVERITY[wanted]:
+            return
+        params: dict[str, Any] = {"level": level, "data": data}
+        if logger is not None:
+            params["logger"] = logger
+        self._send("notifications/message", params)
+
+    def debug(self, data: Any) -> None:
+        """Log at level debug; see :meth:`log`."""
+        self.log("debug", data)
+
+    def info(self, data: Any) -> None:
+        """Log at level info; see :meth:`log`."""
+        self.log("info", data)
+
+    def warning(self, data: Any) -> None:
+        """Log at level warning; see :meth:`log`."""
+        self.log("warning", data)
+
+    def error(self, data: Any) -> None:
+        """Log at level error; see :meth:`log`."""
+        self.log("error", data)
+
+    def _send(self, method: str, params: dict[str, Any]) -> None:
+        if self._notify is not None and not self._done and not self.cancelled:
+            self._notify(notification(method, params))
+
+    @overload
+    def elicit(self, message: str, schema: type[T], *, key: str | None = None) -> Elicited[T]: ...
+
+    @overload
+    def elicit(
+        self, message: str, schema: Mapping[str, Any], *, key: str | None = None
+    ) -> Elicited[dict[str, Any]]: ...
+
+    def elicit(self, message: str, schema: type[T] | Mapping[str, Any], *, key: str | None = None) -> Elicited[Any]:
+        """Ask the user to fill in a form.
+
+        It reads like a blocking call. On the first round the answer is not there yet: the round ends, the
+        client asks the user and sends the request again, and the handler runs again from its top. So what
+        comes before a question must be safe to repeat.
+
+        Args:
+            message: What the user is asked.
+            schema: A flat form: a dataclass, Struct, TypedDict or pydantic model, or a JSON Schema.
+            key: A stable name for the question; by default its place in the handler.
+
+        Returns:
+            The answer; ``data`` is a value of the type (or a dict) when the user accepted.
+
+        Raises:
+            MissingClientCapabilityError: The client does not support forms.
+            InvalidParamsError: The client's answer does not fit the form.
+            ToolError: This connection cannot carry questions.
+        """
+        answer = self._ask("elicit", key, elicit_request(message, schema))
+        if answer["action"] != "accept":
+            return Elicited(answer["action"])
+        content = answer["content"]
+        if isinstance(schema, Mapping):
+            return Elicited("accept", dict(content))
+        from .forms import convert_form
+
+        return Elicited("accept", convert_form(schema, content))
+
+    def elicit_url(self, message: str, url: str, *, key: str | None = None) -> Elicited[None]:
+        """Ask the user to do something at a URL, such as signing in or paying; see :meth:`elicit`.
+
+        The answer says whether the user agreed to open it, not what happened there.
+        """
+        return Elicited(self._ask("elicit-url", key, elicit_url_request(message, url))["action"])
+
+    def sample(
+        self,
+        messages: str | Sequence[Message | Content | str],
+        *,
+        max_tokens: int = 1000,
+        key: str | None = None,
+        **params: Any,
+    ) -> Sampled:
+        """Ask the client's model; see :meth:`elicit` for how a question works.
+
+        Args:
+            messages: A text, or messages in order.
+            max_tokens: The most tokens to generate.
+            key: A stable name for the question.
+            params: Other members of ``CreateMessageRequestParams``, such as ``systemPrompt``.
+
+        Raises:
+            MissingClientCapabilityError: The client does not support sampling (or tools in it).
+        """
+        answer = self._ask("sample", key, sample_request(messages, max_tokens=max_tokens, **params))
+        return Sampled(answer["content"], answer["model"], answer["role"], answer.get("stopReason"))
+
+    def list_roots(self, *, key: str | None = None) -> list[Root]:
+        """Ask for the roots of the client's file system; see :meth:`elicit` for how a question works.
+
+        Raises:
+            MissingClientCapabilityError: The client does not support roots.
+        """
+        answer = self._ask("roots", key, roots_request())
+        return [Root(root["uri"], root.get("name")) for root in answer["roots"]]
+
+    def _ask(self, kind: str, key: str | None, request: dict[str, Any]) -> Mapping[str, Any]:
+        interaction = self.interaction()
+        return interaction.ask(key if key is not None else interaction.key_for(kind), request)
+
+    def interaction(self) -> Interaction:
+        """Give the rounds of this request so far, checking ``requestState`` on the first use.
+
+        Raises:
+            ToolError: This connection cannot carry questions: a legacy client without an open stream.
+            InvalidParamsError: ``requestState`` or ``inputResponses`` is not valid.
+        """
+        if self._interaction is None:
+            if self.envelope is None:
+                raise ToolError(
+                    "This needs an answer from the user or the client, and a client of this protocol version "
+                    "cannot be asked over this connection."
+                )
+            from .interaction import Interaction
+
+            self._interaction = Interaction(
+                self.server.state_signer, self.method, self.params, self.principal, self.envelope.capabilities
+            )
+        return self._interaction
+
+    @property
+    def input_responses(self) -> Mapping[str, Any]:
+        """The client's answers so far by key, in wire form, for a handler that builds its questions itself."""
+        return self.interaction().responses() if self.envelope is not None else {}
+
+    @property
+    def request_state(self) -> str | None:
+        """The ``state`` that this handler's last :class:`InputRequired` carried."""
+        return self.interaction().state if self.envelope is not None else None
+
+    def finish(self) -> None:
+        """Close the context: nothing that is reported from now on is sent."""
+        self._done = True

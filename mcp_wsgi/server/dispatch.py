@@ -1,0 +1,277 @@
+"""One request in, one answer out: the dispatch of both eras, written once as steps.
+
+Each method is a generator over :class:`~mcp_wsgi.server.drive.Call`: it yields the handler it wants called and
+goes on with what the handler returned, so sync and async drivers share every line here.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from ..errors import ErrorCode
+from ..exceptions import (
+    ArgumentError,
+    EncodeError,
+    InternalError,
+    InvalidParamsError,
+    MCPError,
+    MethodNotFoundError,
+    ResourceNotFoundError,
+    ToolError,
+)
+from ..protocol.jsonrpc import error_response
+from ..protocol.meta import LOG_LEVELS, SERVER_INFO
+from ..protocol.versions import MODERN_VERSIONS
+from .completion import complete
+from .context import Context
+from .discovery import discover, initialize
+from .drive import Call, Steps
+from .listing import cache_hints, list_result
+from .questions import InputRequired
+from .results import error_result, prompt_messages, resource_contents
+
+__all__ = ["dispatch", "failure_id"]
+
+logger = logging.getLogger("mcp_wsgi")
+
+Method: TypeAlias = "Callable[[Context], Steps[dict[str, Any]]]"
+
+
+def failure_id(context: str, *, exception: bool = True) -> str:
+    """Log a failure under a new id, with the traceback of the current exception; return the id."""
+    failure = secrets.token_hex(4)
+    logger.error("%s failed [%s]", context, failure, exc_info=exception)
+    return failure
+
+
+def dispatch(context: Context) -> Steps[dict[str, Any]]:
+    """Answer one request: the rungs behind the envelope, then the method.
+
+    Returns the wire form of the answer. Nothing but a :class:`BaseException` (an interrupt, say) comes out.
+    """
+    try:
+        result = yield from _answer(context)
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": context.request_id, "result": result}
+    except MCPError as error:
+        answer = error_response(context.request_id, _for_era(error, context))
+    except Exception:  # noqa: BLE001 - whatever it was, the client gets a generic message and an id
+        failure = failure_id(f"The method {context.method[:80]!r}")
+        answer = error_response(context.request_id, InternalError(f"Internal error (id {failure})"))
+    context.finish()
+    return answer
+
+
+def _for_era(error: MCPError, context: Context) -> MCPError:
+    if context.envelope is None and isinstance(error, ResourceNotFoundError):
+        return MCPError(ErrorCode.RESOURCE_NOT_FOUND, error.message, error.data)
+    return error
+
+
+def _answer(context: Context) -> Steps[dict[str, Any]]:
+    envelope = context.envelope
+    if envelope is None:
+        legacy = _LEGACY.get(context.method)
+        if legacy is None:
+            raise _unknown(context)
+        return (yield from legacy(context))
+    if envelope.version not in MODERN_VERSIONS:
+        raise context.server.unsupported(envelope.version)
+    method = _MODERN.get(context.method)
+    if method is None:
+        raise _unknown(context)
+    result = yield from method(context)
+    if "resultType" not in result:
+        result["resultType"] = "complete"
+    meta = result.get("_meta")
+    info = context.server.info
+    result["_meta"] = {SERVER_INFO: info} if meta is None else {SERVER_INFO: info, **meta}
+    return result
+
+
+def _unknown(context: Context) -> MethodNotFoundError:
+    return MethodNotFoundError(f"Method not found: {context.method[:80]}")
+
+
+def _string(params: Mapping[str, Any], name: str) -> str:
+    value = params.get(name)
+    if type(value) is not str or not value:
+        raise InvalidParamsError(f'"params.{name}" must be a non-empty string')
+    return value
+
+
+def _object(params: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = params.get(name)
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise InvalidParamsError(f'"params.{name}" must be an object')
+    return value
+
+
+def _call_tool(context: Context) -> Steps[dict[str, Any]]:
+    params = context.params
+    name = _string(params, "name")
+    arguments = _object(params, "arguments")
+    tool = context.server.find_tool(name, context)
+    if tool is None:
+        raise InvalidParamsError(f"Unknown tool: {name[:128]}")
+    modern = context.envelope is not None
+    if modern:
+        _check_state(context)
+    try:
+        value = yield tool.bind(arguments, context)
+        if type(value) is InputRequired:
+            return _input_required(context, value)
+        return tool.result(value, modern=modern)
+    except InputRequired as required:
+        return _input_required(context, required)
+    except ArgumentError as error:
+        return error_result(f"Invalid arguments for tool {name!r}: {error}")
+    except ToolError as error:
+        return error_result(str(error))
+    except MCPError:
+        raise
+    except EncodeError as error:
+        failure = failure_id(f"The result of the tool {name!r}: {error};", exception=False)
+        return error_result(f"The tool's result is not valid: {error} (id {failure})")
+    except Exception:  # noqa: BLE001 - a tool's failure is told to the model, its text is not
+        failure = failure_id(f"The tool {name!r}")
+        return error_result(f"The tool failed with an internal error (id {failure}).")
+
+
+def _check_state(context: Context) -> None:
+    # "servers MUST always validate that state", also where the handler never looks at it.
+    params = context.params
+    if params.get("requestState") is not None or params.get("inputResponses") is not None:
+        context.interaction()
+
+
+def _input_required(context: Context, required: InputRequired) -> dict[str, Any]:
+    if context.envelope is None:
+        try:
+            context.interaction()
+        except ToolError as error:
+            if context.method == "tools/call":
+                return error_result(str(error))
+            raise InvalidParamsError(str(error)) from None
+    return context.interaction().result(required)
+
+
+def _run_handler(call: Call, what: str) -> Steps[Any]:
+    """Call the handler of a resource or prompt, whose failures are protocol errors."""
+    try:
+        return (yield call)
+    except InputRequired as required:
+        return required
+    except ToolError as error:
+        raise InvalidParamsError(str(error)) from None
+    except MCPError:
+        raise
+    except Exception:  # noqa: BLE001 - its text is not for the client
+        failure = failure_id(what)
+        raise InternalError(f"{what} failed with an internal error (id {failure})") from None
+
+
+def _read_resource(context: Context) -> Steps[dict[str, Any]]:
+    uri = _string(context.params, "uri")
+    found = context.server.find_resource(uri, context)
+    if found is None:
+        raise ResourceNotFoundError(uri)
+    resource, values = found
+    if context.envelope is not None:
+        _check_state(context)
+    what = "Reading the resource"
+    value = yield from _run_handler(resource.bind(values, context, uri), what)
+    if isinstance(value, InputRequired):
+        return _input_required(context, value)
+    if value is None:
+        # "servers MUST NOT return empty contents": nothing there is not found.
+        raise ResourceNotFoundError(uri)
+    try:
+        contents = resource_contents(value, uri, resource.mime_type)
+    except EncodeError as error:
+        failure = failure_id(f"{what}: {error};", exception=False)
+        raise InternalError(f"{what} gave an invalid result (id {failure})") from None
+    result: dict[str, Any] = {"contents": contents}
+    if context.envelope is not None:
+        varies = resource.depends_on_request
+        result |= cache_hints(context.server, context, varies=varies, ttl_ms=resource.ttl_ms)
+    return result
+
+
+def _get_prompt(context: Context) -> Steps[dict[str, Any]]:
+    name = _string(context.params, "name")
+    arguments = _object(context.params, "arguments")
+    prompt = context.server.find_prompt(name, context)
+    if prompt is None:
+        raise InvalidParamsError(f"Unknown prompt: {name[:128]}")
+    if context.envelope is not None:
+        _check_state(context)
+    what = "The prompt"
+    value = yield from _run_handler(prompt.bind(arguments, context), what)
+    if isinstance(value, InputRequired):
+        return _input_required(context, value)
+    try:
+        messages = prompt_messages(value)
+    except EncodeError as error:
+        failure = failure_id(f"{what} {name!r}: {error};", exception=False)
+        raise InternalError(f"{what} gave an invalid result (id {failure})") from None
+    result: dict[str, Any] = {"messages": messages}
+    if prompt.description:
+        result["description"] = prompt.description
+    return result
+
+
+def _plain(function: Callable[[Context], dict[str, Any]]) -> Method:
+    """Make a method of a function that calls no handler."""
+
+    def steps(context: Context) -> Steps[dict[str, Any]]:
+        yield from ()  # a generator without steps
+        return function(context)
+
+    return steps
+
+
+def _list(capability: str, registry: str, member: str) -> Method:
+    def list_page(context: Context) -> dict[str, Any]:
+        server = context.server
+        if capability not in server.declared:
+            # "Servers that declare the capability MUST respond to its list": the others have no such method.
+            raise _unknown(context)
+        return list_result(server, context, server.registries[registry].view, member, context.params)
+
+    return _plain(list_page)
+
+
+def _ping(context: Context) -> dict[str, Any]:  # noqa: ARG001
+    return {}
+
+
+def _set_level(context: Context) -> dict[str, Any]:
+    if not context.can_notify:
+        raise _unknown(context)
+    if context.params.get("level") not in LOG_LEVELS:
+        raise InvalidParamsError(f'"params.level" must be one of: {", ".join(LOG_LEVELS)}')
+    return {}
+
+
+_SHARED: dict[str, Method] = {
+    "tools/list": _list("tools", "tools", "tools"),
+    "tools/call": _call_tool,
+    "resources/list": _list("resources", "resources", "resources"),
+    "resources/templates/list": _list("resources", "templates", "resourceTemplates"),
+    "resources/read": _read_resource,
+    "prompts/list": _list("prompts", "prompts", "prompts"),
+    "prompts/get": _get_prompt,
+    "completion/complete": complete,
+}
+_MODERN: dict[str, Method] = {**_SHARED, "server/discover": _plain(discover)}
+_LEGACY: dict[str, Method] = {
+    **_SHARED,
+    "initialize": _plain(initialize),
+    "ping": _plain(_ping),
+    "logging/setLevel": _plain(_set_level),
+}

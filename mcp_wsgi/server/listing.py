@@ -1,0 +1,91 @@
+"""Lists: one page by default, opaque cursors where pages are asked for, caching hints.
+
+2026-07-28, server/utilities/pagination and server/utilities/caching (SEP-2549).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import InvalidParamsError
+from .registry import Page, View
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .server import Server
+
+__all__ = ["ListResult", "cache_hints", "list_result"]
+
+
+class ListResult(dict[str, Any]):
+    """Hold a list result together with the prepared JSON of its longest member.
+
+    It is an ordinary result object; :func:`mcp_wsgi.server.encoding.encode_message` saves the work of
+    encoding the definitions again.
+    """
+
+    __slots__ = ("member", "prepared")
+
+    member: str
+    prepared: str
+
+
+def _encode_cursor(method: str, after: int) -> str:
+    return base64.urlsafe_b64encode(f"{method} {after}".encode()).decode("ascii")
+
+
+def _decode_cursor(method: str, cursor: object) -> int:
+    if type(cursor) is str:
+        try:
+            text = base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True).decode("ascii")
+            owner, _, after = text.rpartition(" ")
+            if owner == method and after.isdigit() and len(after) <= 12:
+                return int(after)
+        except (binascii.Error, ValueError):
+            pass
+    raise InvalidParamsError('"cursor" is not one that this method gave out; list again from the start')
+
+
+def cache_hints(server: Server, context: Context, *, varies: bool, ttl_ms: int | None = None) -> dict[str, Any]:
+    """Give the caching hints of a modern result.
+
+    A result is "private" as soon as anything filters by request: somebody's list must never be served to
+    somebody else (SEP-2549, Cache scope).
+    """
+    scope = "private" if varies or context.principal is not None else "public"
+    return {"ttlMs": server.ttl_ms if ttl_ms is None else ttl_ms, "cacheScope": scope}
+
+
+def list_result(
+    server: Server, context: Context, view: View[Any], member: str, params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Build one page of a list.
+
+    Raises:
+        InvalidParamsError: The cursor is not one of this method's.
+    """
+    modern = context.envelope is not None
+    begin = 0
+    if params.get("cursor") is not None:
+        begin = view.start(_decode_cursor(context.method, params["cursor"]))
+    size = server.page_size
+    total = len(view.order)
+    end = total if size is None else min(begin + size, total)
+    result = ListResult()
+    if view.has_filter:
+        shown = [item for item in list(view)[begin:end] if item.visible is None or item.visible(context)]
+        result[member] = [item.to_wire(modern=modern) for item in shown]
+        result.member = ""
+    else:
+        page: Page = view.page(begin, end, modern=modern)
+        result[member] = page
+        result.member, result.prepared = member, page.json
+    if end < total:
+        # "a missing nextCursor means the end": it is never null or empty.
+        result["nextCursor"] = _encode_cursor(context.method, view.order[end - 1])
+    if modern:
+        result.update(cache_hints(server, context, varies=view.has_filter))
+    return result

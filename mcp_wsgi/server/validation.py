@@ -1,0 +1,173 @@
+"""Validate values against JSON Schemas: the only module that imports jsonschema.
+
+No reference is ever fetched (SEP-2106), formats are annotations, and the dialects served are
+2020-12 (also when none is declared), 2019-09, draft-07, draft-06 and draft-04.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..exceptions import ArgumentError, RegistrationError
+from .json_schema import check_references, check_schema_bounds
+from .reasons import LONGEST, json_type, shorten
+from .subschemas import iter_schemas
+
+__all__ = ["SUPPORTED_DIALECTS", "compile_validator"]
+
+_DEFAULT = "https://json-schema.org/draft/2020-12/schema"
+_VALIDATORS = {
+    "json-schema.org/draft/2020-12/schema": "Draft202012Validator",
+    "json-schema.org/draft/2019-09/schema": "Draft201909Validator",
+    "json-schema.org/draft-07/schema": "Draft7Validator",
+    "json-schema.org/draft-06/schema": "Draft6Validator",
+    "json-schema.org/draft-04/schema": "Draft4Validator",
+}
+_WORDS = {
+    "enum": "expected one of {}",
+    "const": "expected {}",
+    "minimum": "expected a number >= {}",
+    "maximum": "expected a number <= {}",
+    "exclusiveMinimum": "expected a number > {}",
+    "exclusiveMaximum": "expected a number < {}",
+    "multipleOf": "expected a multiple of {}",
+    "minLength": "expected a string of length >= {}",
+    "maxLength": "expected a string of length <= {}",
+    "pattern": "expected a string matching {}",
+    "minItems": "expected an array of length >= {}",
+    "maxItems": "expected an array of length <= {}",
+    "uniqueItems": "expected items that differ from each other",
+    "minProperties": "expected an object with at least {} properties",
+    "maxProperties": "expected an object with at most {} properties",
+    "required": "misses one of the properties {}",
+    "additionalProperties": "has properties that are not allowed",
+    "unevaluatedProperties": "has properties that are not allowed",
+    "additionalItems": "has items that are not allowed",
+    "unevaluatedItems": "has items that are not allowed",
+    "anyOf": "fits none of the alternatives",
+    "oneOf": "does not fit exactly one of the alternatives",
+    "not": "is of a kind that is not allowed",
+    "contains": "has no item of the kind that is wanted",
+}
+#: The dialects that a schema may declare in ``$schema``.
+SUPPORTED_DIALECTS = ("2020-12", "2019-09", "draft-07", "draft-06", "draft-04")
+
+
+def compile_validator(schema: Any, *, what: str) -> Callable[[Any], None]:
+    """Check a schema now and return the function that checks values against it.
+
+    Args:
+        schema: A JSON Schema: an object, ``True`` or ``False``.
+        what: Whose schema it is, for the messages, for example ``"input schema of tool 'add'"``.
+
+    Returns:
+        A function of one value that raises ``ArgumentError`` with the path and a short reason.
+
+    Raises:
+        RegistrationError: The dialect is unknown, the schema is not valid in it, is too large,
+            or has a reference that leads out of it.
+    """
+    try:
+        check_schema_bounds(schema)
+        name = _validator_name(schema)
+        check_references(schema)
+        _check_patterns(schema)
+    except RegistrationError as error:
+        raise RegistrationError(f"{what}: {error}") from None
+    validator = _build(schema, name, what)
+
+    def validate(value: Any) -> None:
+        _validate(validator, value)
+
+    return validate
+
+
+def _validator_name(schema: Any) -> str:
+    if not isinstance(schema, (dict, bool)):
+        raise RegistrationError(f"A JSON Schema is an object, not {type(schema).__name__}")
+    declared = schema.get("$schema", _DEFAULT) if isinstance(schema, dict) else _DEFAULT
+    if isinstance(declared, str):
+        key = re.sub(r"^https?://|#$", "", declared)
+        if key in _VALIDATORS:
+            return _VALIDATORS[key]
+    raise RegistrationError(
+        f"$schema {str(declared)[:LONGEST]!r} is not supported; supported are {', '.join(SUPPORTED_DIALECTS)}"
+    )
+
+
+def _check_patterns(schema: Any) -> None:
+    patterns: list[str] = []
+    for each in iter_schemas(schema):
+        if isinstance(each.get("pattern"), str):
+            patterns.append(each["pattern"])
+        if isinstance(each.get("patternProperties"), dict):
+            patterns.extend(each["patternProperties"])
+    pattern = ""
+    try:
+        for pattern in patterns:
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise RegistrationError(f"The pattern {pattern[:LONGEST]!r} cannot be used: {error}") from None
+
+
+def _build(schema: Any, name: str, what: str) -> Any:
+    import jsonschema
+    import referencing
+
+    kind = getattr(jsonschema, name)
+    try:
+        kind.check_schema(schema)
+    except jsonschema.exceptions.SchemaError as error:
+        place = _path(error.absolute_path) or "the root"
+        raise RegistrationError(f"{what}: not a valid schema at {place}: {_reason(error)}") from None
+    except RecursionError:
+        raise RegistrationError(f"{what}: the schema is nested too deeply") from None
+    # A registry without a retrieval function: an unknown address is an error, never a request.
+    return kind(schema, registry=referencing.Registry())
+
+
+def _validate(validator: Any, value: Any) -> None:
+    import jsonschema
+    import referencing.exceptions
+
+    try:
+        error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+    except RecursionError:
+        raise ArgumentError("", "nested too deeply, or the schema refers to itself without end") from None
+    except OverflowError:
+        raise ArgumentError("", "a number is too large") from None
+    except (referencing.exceptions.Unresolvable, referencing.exceptions.NoSuchResource):
+        raise ArgumentError("", "the schema has a reference that cannot be resolved") from None
+    if error is not None:
+        path, reason = _path(error.absolute_path), _reason(error)
+        if error.validator == "required" and (missing := _missing(error)) is not None:
+            name = f"{path}.{missing}" if path else missing
+            raise ArgumentError(name, "missing required property" if path else "missing required argument")
+        raise ArgumentError(path, reason)
+
+
+def _missing(error: Any) -> str | None:
+    wanted, instance = error.validator_value, error.instance
+    if isinstance(wanted, list) and isinstance(instance, dict):
+        return next((name for name in wanted if name not in instance and repr(name) in error.message), None)
+    return None
+
+
+def _path(parts: Any) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return path.removeprefix(".")[:LONGEST]
+
+
+def _reason(error: Any) -> str:
+    """Say what a keyword wanted. jsonschema's own message would repeat the whole value."""
+    wanted = error.validator_value
+    keyword = error.validator
+    if keyword is None:
+        return "no value is allowed here"
+    if keyword == "type":
+        kinds = wanted if isinstance(wanted, list) else [wanted]
+        return f"expected {' or '.join(map(str, kinds))}, got {json_type(error.instance)}"
+    shown = ", ".join(map(repr, wanted)) if isinstance(wanted, list) else repr(wanted)
+    return shorten(_WORDS.get(keyword, f"does not conform to {keyword!r}").replace("{}", shorten(shown, 150)))

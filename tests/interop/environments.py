@@ -1,0 +1,135 @@
+"""Real clients, each in an environment of its own that is made once and kept in a cache folder.
+
+The folder is named by MCP_WSGI_TEST_CACHE, or is `.cache/interop` in the repository. Exact versions are in
+the files beside the drivers: NAME.txt for Python, package.json for Node.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["CannotInstall", "Step", "node_driver", "python_driver", "run_driver"]
+
+DRIVERS = Path(__file__).resolve().parent / "drivers"
+LOCK_SECONDS = 600.0
+INSTALL_SECONDS = 400.0
+DRIVER_SECONDS = 120.0
+
+
+class CannotInstall(Exception):
+    """A client's packages cannot be had here; the message says what was tried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What a driver reported of one step."""
+
+    name: str
+    ok: bool
+    detail: Any
+
+
+def python_driver(name: str) -> list[str]:
+    """Return the command that runs drivers/NAME.py with the packages of drivers/NAME.txt."""
+    pins = (DRIVERS / f"{name}.txt").read_text()
+
+    def install(home: Path) -> None:
+        _command([sys.executable, "-m", "venv", str(home)])
+        quiet = ["--quiet", "--disable-pip-version-check"]
+        _command([str(home / "bin" / "python"), "-m", "pip", "install", *quiet, *pins.split()])
+
+    home = _environment(f"{name}-py{sys.version_info[0]}{sys.version_info[1]}", pins, install)
+    return [str(home / "bin" / "python"), str(DRIVERS / f"{name}.py")]
+
+
+def node_driver(name: str) -> list[str]:
+    """Return the command that runs drivers/NAME.mjs with the packages of drivers/package.json."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise CannotInstall("node and npm are needed for the TypeScript client")
+    pins = (DRIVERS / "package.json").read_text()
+
+    def install(home: Path) -> None:
+        home.mkdir(parents=True)
+        (home / "package.json").write_text(pins)
+        quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
+        _command([npm, "install", *quiet], cwd=home)
+
+    home = _environment(name, pins, install)
+    # An ES module finds its packages from its own folder upwards, so the driver goes where they are.
+    shutil.copyfile(DRIVERS / f"{name}.mjs", home / f"{name}.mjs")
+    return [node, str(home / f"{name}.mjs")]
+
+
+def run_driver(command: list[str]) -> list[Step]:
+    """Run a driver to its end and return what it reported; fail if that is not what a driver prints."""
+    hidden = ("COVERAGE_", "PYTHONPATH", "PYTHONWARNINGS")
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"},
+        timeout=DRIVER_SECONDS,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return [Step(name=record["step"], ok=record["ok"], detail=record["detail"]) for record in records]
+
+
+def _cache() -> Path:
+    given = os.environ.get("MCP_WSGI_TEST_CACHE")
+    folder = Path(given) if given else DRIVERS.parents[2] / ".cache" / "interop"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.resolve()
+
+
+def _environment(name: str, pins: str, install: Callable[[Path], None]) -> Path:
+    """Return the environment of that name, made anew unless it is complete and has exactly these pins."""
+    home = _cache() / name
+    mark = home / "complete.txt"
+    with _locked(home.with_suffix(".lock")):
+        if not mark.exists() or mark.read_text() != pins:
+            shutil.rmtree(home, ignore_errors=True)
+            install(home)
+            mark.write_text(pins)
+    return home
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock that other processes respect, waiting for it for a bounded time."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise CannotInstall(f"another process held {path} for {LOCK_SECONDS:g} s") from None
+                time.sleep(0.2)
+        yield
+
+
+def _command(words: list[str], cwd: Path | None = None) -> None:
+    try:
+        done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise CannotInstall(f"{' '.join(words)} took more than {INSTALL_SECONDS:g} s") from None
+    if done.returncode:
+        raise CannotInstall(f"{' '.join(words)} failed:\n{(done.stdout + done.stderr)[-2000:]}")
