@@ -32,8 +32,6 @@ def adapt(hint: Any, *, what: str, for_input: bool) -> MsgspecAdapter | Pydantic
     kind = PydanticAdapter if _involves_pydantic(hint) else MsgspecAdapter
     try:
         return kind(hint, for_input=for_input)
-    except RegistrationError:
-        raise
     except Exception as error:  # noqa: BLE001  both libraries raise whatever a user's class raises
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[-1] if isinstance(error, TypeError) else lines[0]
@@ -71,10 +69,9 @@ class MsgspecAdapter:
             return msgspec.convert(value, self.hint, strict=True, str_keys=True)
         except msgspec.ValidationError as error:
             raise EncodeError(*explain(str(error), self.schema)) from None
-        except RecursionError:
-            raise EncodeError("", "nested too deeply") from None
-        except UnicodeError:
-            raise EncodeError("", HALF_CHARACTER) from None
+        except (RecursionError, UnicodeError) as error:
+            reason = HALF_CHARACTER if isinstance(error, UnicodeError) else "nested too deeply"
+            raise EncodeError("", reason) from None
 
 
 class PydanticAdapter:

@@ -69,7 +69,7 @@ def read_signature(function: Any) -> inspect.Signature:
         RegistrationError: It has no signature, or is a method that is not bound to an object.
     """
     try:
-        if sys.version_info >= (3, 14):
+        if sys.version_info >= (3, 14):  # pragma: no cover  annotations are evaluated late there
             from annotationlib import Format
 
             signature = inspect.signature(function, annotation_format=Format.FORWARDREF)

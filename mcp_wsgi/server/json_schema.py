@@ -1,4 +1,4 @@
-"""Make JSON Schemas small, wrap them, and refuse those that are not safe to use.
+"""Make JSON Schemas small, and wrap them.
 
 Everything here is pure: a schema goes in, a schema comes out, nothing is fetched.
 """
@@ -6,12 +6,11 @@ Everything here is pure: a schema goes in, a schema comes out, nothing is fetche
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote
 
-from ..exceptions import RegistrationError
-from .subschemas import ANNOTATIONS, children, iter_schemas, map_subschemas
+from .schema_checks import REFERENCE_KEYWORDS, check_references, check_schema_bounds
+from .subschemas import ANNOTATIONS, iter_schemas, map_subschemas, own_id
 
 __all__ = [
     "check_references",
@@ -24,8 +23,6 @@ __all__ = [
 ]
 
 _MAX_INLINED_NODES = 10_000
-_MAX_DEPTH = 64
-_MAX_NODES = 20_000
 _DEFS = "#/$defs/"
 _POSITIONAL = ("$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor")
 #: Assertions that look at the value alone, whatever stands beside them.
@@ -47,8 +44,6 @@ _PLAIN = frozenset(
         "uniqueItems",
     }
 )
-_ANCHORS = ("$anchor", "$dynamicAnchor", "$id", "id")
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def simplify(schema: dict[str, Any], *, for_input: bool, name: str = "") -> dict[str, Any]:
@@ -204,111 +199,19 @@ def wrap_output(schema: dict[str, Any]) -> dict[str, Any]:
     root: dict[str, Any] = {"$schema": schema["$schema"]} if "$schema" in schema else {}
     inner = _without(schema, "$schema")
     hoisted: dict[str, Any] = {}
-    if not _own_id(schema):
+    if not own_id(schema):
         hoisted = {key: inner.pop(key) for key in ("$defs", "definitions") if key in inner}
         inner = _rebase(inner)
         hoisted = _rebase(hoisted)
     return root | {"type": "object", "properties": {"result": inner}, "required": ["result"]} | hoisted
 
 
-def check_schema_bounds(schema: Any) -> None:
-    """Refuse a schema that is too deep or too large to use (SEP-2106, composition keywords).
-
-    Raises:
-        RegistrationError: It is nested deeper than 64 levels, or has more than 20,000 values.
-    """
-    level, nodes, depth = [schema], 1, 0
-    while level:
-        depth += 1
-        below: list[Any] = []
-        for value in level:
-            if isinstance(value, dict):
-                below.extend(value.values())
-            elif isinstance(value, list):
-                below.extend(value)
-        nodes += len(below)
-        if nodes > _MAX_NODES:
-            raise RegistrationError(f"The schema has more than {_MAX_NODES:,} values; make it smaller")
-        if depth > _MAX_DEPTH:
-            raise RegistrationError(f"The schema is nested deeper than {_MAX_DEPTH} levels")
-        level = [value for value in below if isinstance(value, (dict, list))]
-
-
-def check_references(schema: Any) -> None:
-    """Refuse a reference that leads out of the schema, or nowhere in it.
-
-    SEP-2106: a ``$ref`` to anything but the same document must not be dereferenced, and a
-    schema with one should be rejected. Nothing is ever fetched.
-
-    Raises:
-        RegistrationError: A ``$ref`` or ``$dynamicRef`` is not local; the message names it.
-    """
-    every = list(_with_bases(schema))
-    identifiers = {base for _, base in every}
-    embedded = len(identifiers) > 1
-    anchors = {each[key] for each, _ in every for key in _ANCHORS if isinstance(each.get(key), str)}
-    for each, base in every:
-        for keyword in _REFERENCES:
-            reference = each.get(keyword)
-            if not isinstance(reference, str):
-                continue
-            address, fragment = urldefrag(_join(base, reference))
-            if not reference.startswith("#") and address not in identifiers:
-                raise RegistrationError(
-                    f"{keyword} {reference[:200]!r} leads out of the schema; "
-                    "references are never fetched: copy what it names into $defs"
-                )
-            if not embedded and not _resolves(schema, fragment, anchors):
-                raise RegistrationError(f"{keyword} {reference[:200]!r} leads nowhere in the schema")
-
-
-def _with_bases(schema: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each schema with the base address that its references start from."""
-    waiting = [(schema, "")] if isinstance(schema, dict) else []
-    while waiting:
-        current, base = waiting.pop()
-        if own := _own_id(current):
-            base = urldefrag(_join(base, own))[0]
-        yield current, base
-        waiting.extend((inside, base) for inside in children(current))
-
-
-def _join(base: str, reference: str) -> str:
-    try:
-        return urljoin(base, reference)
-    except ValueError:
-        return reference
-
-
-def _resolves(schema: Any, fragment: str, anchors: set[str]) -> bool:
-    if not fragment.startswith("/"):
-        return not fragment or fragment in anchors or f"#{fragment}" in anchors
-    current = schema
-    for raw in unquote(fragment).split("/")[1:]:
-        token = raw.replace("~1", "/").replace("~0", "~")
-        if isinstance(current, dict) and token in current:
-            current = current[token]
-        elif isinstance(current, list) and re.fullmatch("0|[1-9][0-9]{0,6}", token) and int(token) < len(current):
-            current = current[int(token)]
-        else:
-            return False
-    return True
-
-
-def _own_id(schema: dict[str, Any]) -> str:
-    # draft-04 spelled it without the dollar sign.
-    for key in ("$id", "id"):
-        if isinstance(value := schema.get(key), str) and not value.startswith("#"):
-            return value
-    return ""
-
-
 def _rebase(schema: dict[str, Any]) -> dict[str, Any]:
     """Point the references of a schema that moved below ``/properties/result`` at their targets."""
-    if _own_id(schema):
+    if own_id(schema):
         return schema
     result = map_subschemas(schema, _rebase)
-    for keyword in _REFERENCES:
+    for keyword in REFERENCE_KEYWORDS:
         reference = result.get(keyword)
         if not isinstance(reference, str):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Optional
@@ -19,6 +20,7 @@ from .returns import to_builtins
 
 __all__ = ["Parameters", "compile_parameters"]
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _EMPTY = inspect.Parameter.empty
 _REFUSED = {
     inspect.Parameter.VAR_POSITIONAL: "*{} takes arguments that have no name; name each one",
@@ -240,10 +242,8 @@ def _convert_again(arguments: Any, kind: type, error: Exception, schema: dict[st
 
 def _surrogate_argument(arguments: dict[str, Any]) -> str:
     for name, value in arguments.items():
-        try:
-            json.dumps({name: value}, ensure_ascii=False).encode()
-        except UnicodeError:  # noqa: PERF203  the error is what is looked for
-            return name if name.isprintable() else ""
+        if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+            return name
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["ANNOTATIONS", "SCHEMA_MAPS", "children", "iter_schemas", "map_subschemas", "pointer_token"]
+__all__ = ["ANNOTATIONS", "SCHEMA_MAPS", "children", "iter_schemas", "map_subschemas", "own_id"]
 
 #: Keywords whose value maps names to schemas: the names are not keywords.
 SCHEMA_MAPS = frozenset({"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"})
@@ -90,6 +90,10 @@ def iter_schemas(schema: Any) -> Iterator[dict[str, Any]]:
         waiting.extend(children(current))
 
 
-def pointer_token(name: str) -> str:
-    """Escape a name for use in a JSON pointer (RFC 6901, section 3)."""
-    return name.replace("~", "~0").replace("/", "~1")
+def own_id(schema: dict[str, Any]) -> str:
+    """Give the address that a schema says it has, or nothing."""
+    # draft-04 spelled it without the dollar sign.
+    for key in ("$id", "id"):
+        if isinstance(value := schema.get(key), str) and not value.startswith("#"):
+            return value
+    return ""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..exceptions import ArgumentError, RegistrationError
-from .json_schema import check_references, check_schema_bounds
 from .reasons import LONGEST, json_type, shorten
+from .schema_checks import check_references, check_schema_bounds
 from .subschemas import iter_schemas
 
 __all__ = ["SUPPORTED_DIALECTS", "compile_validator"]
@@ -41,7 +41,6 @@ _WORDS = {
     "uniqueItems": "expected items that differ from each other",
     "minProperties": "expected an object with at least {} properties",
     "maxProperties": "expected an object with at most {} properties",
-    "required": "misses one of the properties {}",
     "additionalProperties": "has properties that are not allowed",
     "unevaluatedProperties": "has properties that are not allowed",
     "additionalItems": "has items that are not allowed",
@@ -122,8 +121,6 @@ def _build(schema: Any, name: str, what: str) -> Any:
     except jsonschema.exceptions.SchemaError as error:
         place = _path(error.absolute_path) or "the root"
         raise RegistrationError(f"{what}: not a valid schema at {place}: {_reason(error)}") from None
-    except RecursionError:
-        raise RegistrationError(f"{what}: the schema is nested too deeply") from None
     # A registry without a retrieval function: an unknown address is an error, never a request.
     return kind(schema, registry=referencing.Registry())
 
@@ -142,17 +139,11 @@ def _validate(validator: Any, value: Any) -> None:
         raise ArgumentError("", "the schema has a reference that cannot be resolved") from None
     if error is not None:
         path, reason = _path(error.absolute_path), _reason(error)
-        if error.validator == "required" and (missing := _missing(error)) is not None:
-            name = f"{path}.{missing}" if path else missing
-            raise ArgumentError(name, "missing required property" if path else "missing required argument")
+        if error.validator == "required":
+            missing = next(name for name in error.validator_value if name not in error.instance)
+            reason = f"missing required {'property' if path else 'argument'}"
+            path = shorten(f"{path}.{missing}" if path else missing)
         raise ArgumentError(path, reason)
-
-
-def _missing(error: Any) -> str | None:
-    wanted, instance = error.validator_value, error.instance
-    if isinstance(wanted, list) and isinstance(instance, dict):
-        return next((name for name in wanted if name not in instance and repr(name) in error.message), None)
-    return None
 
 
 def _path(parts: Any) -> str:

@@ -297,7 +297,16 @@ def test_bounds_refuse_depth_size_and_cycles():
 
 @pytest.mark.parametrize(
     "reference",
-    ["http://169.254.169.254/", "file:///etc/passwd", "other.json", "//host/x", "urn:x:y", "http://[", "x#/$defs/A"],
+    [
+        "http://169.254.169.254/",
+        "file:///etc/passwd",
+        "other.json",
+        "//host/x",
+        "urn:x:y",
+        "http://[",
+        "http://[#x",
+        "x#/$defs/A",
+    ],
 )
 @pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
 def test_a_reference_out_of_the_document_is_refused_by_name(keyword, reference):

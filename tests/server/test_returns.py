@@ -274,9 +274,12 @@ def test_an_integer_that_python_would_not_write_is_refused():
 
 def test_too_much_nesting_for_the_hint_is_refused():
     value = None
-    for _ in range(5000):
+    for _ in range(100_000):
         value = {"value": 1, "next": value}
-    assert "nested" in refusal(Node, value)[1]
+    with pytest.raises(EncodeError, match="nested"):
+        compiled(Node).to_json(value)
+    while value is not None:  # so that freeing it does not nest either
+        value = value.pop("next")
 
 
 # Values without a schema

@@ -1,5 +1,5 @@
 # Older spellings of hints, implicit optionals and mutable defaults are what some of this is about.
-# ruff: noqa: B006, B008, RUF013, UP007, UP045
+# ruff: noqa: B006, B008, RUF013, UP006, UP007, UP035, UP045
 from __future__ import annotations
 
 import contextlib
@@ -8,16 +8,19 @@ import datetime as dt
 import decimal
 import enum
 import functools
+import pathlib
 import subprocess
 import sys
 import timeit
 import uuid
-from typing import Annotated, Any, Literal, NamedTuple, NewType, Optional, TypedDict, Union
+from collections.abc import Callable
+from typing import Annotated, Any, List, Literal, NamedTuple, NewType, Optional, TypedDict, Union
 
 import jsonschema
 import msgspec
 import pydantic
 import pytest
+import typing_extensions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +62,16 @@ class Options(TypedDict, total=False):
     limit: Annotated[int, "at most"]
 
 
+class Needs(TypedDict):
+    name: typing_extensions.Required[Annotated[str, "whose"]]
+    color: typing_extensions.NotRequired[Annotated[Color, "which"]]
+
+
+class Tree(msgspec.Struct):
+    color: Optional[Color]
+    below: list[Tree] = []
+
+
 class Point(NamedTuple):
     x: int
     y: int = 0
@@ -84,6 +97,7 @@ class Holder:
     model: list[Model]
 
 
+ROOT = pathlib.Path(__file__).parents[2]
 UserId = NewType("UserId", int)
 
 
@@ -180,6 +194,7 @@ def test_descriptions_come_from_the_annotation_then_the_docstring():
         h: Annotated[Item, "over the class's"] = None,
         i: Options = {},
         j: Renamed = None,
+        k: List[Annotated[int, "cents"]] = (),
     ): ...
 
     told = dict.fromkeys("abcdefgh", "from the docstring")
@@ -198,14 +213,33 @@ def test_descriptions_come_from_the_annotation_then_the_docstring():
         "items": {"type": "integer", "description": "cents"},
         "description": "from the docstring",
     }
+    assert properties["k"]["items"] == {"type": "integer", "description": "cents"}
     assert properties["i"]["properties"]["limit"] == {"type": "integer", "description": "at most"}
     assert properties["i"]["default"] == {}
     assert properties["j"]["properties"]["unitPrice"]["description"] == "in cents"
 
 
-def test_typing_extensions_doc_is_a_description():
-    import typing_extensions
+def test_texts_on_required_and_optional_keys_are_found():
+    assert of_type(Needs).schema["properties"]["a"] == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "whose"},
+            "color": {"type": "string", "enum": ["r", "b"], "description": "which"},
+        },
+        "required": ["name"],
+    }
 
+
+def test_a_class_whose_hints_fail_is_refused_by_name():
+    @dataclasses.dataclass
+    class Bad:
+        x: Nowhere  # noqa: F821
+
+    with pytest.raises(RegistrationError, match=r"Parameter 'a'.*Nowhere"):
+        of_type(Bad)
+
+
+def test_typing_extensions_doc_is_a_description():
     assert of_type(Annotated[int, typing_extensions.Doc("text")]).schema["properties"]["a"] == {
         "type": "integer",
         "description": "text",
@@ -308,6 +342,19 @@ def test_a_class_is_called_like_a_function():
     assert compile_parameters(Item).bind({"price": 1}) == {"price": 1}
 
 
+def test_layers_are_followed_only_so_far():
+    function = plain
+    for _ in range(60):
+        function = decorated(function)
+    assert compile_parameters(function).names == ("a", "b")
+
+
+def test_without_pydantic_nothing_asks_for_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "pydantic")
+    assert compile_parameters(plain).bind({"a": 1}) == {"a": 1}
+    assert "pydantic" not in sys.modules
+
+
 def test_partial_arguments_vanish():
     assert compile_parameters(functools.partial(plain, 1)).names == ("b",)
     assert compile_parameters(functools.partial(functools.partial(plain, b="q"), a=1)).names == ()
@@ -370,7 +417,9 @@ def test_a_signature_that_cannot_take_names_is_refused(function, message):
         compile_parameters(function)
 
 
-@pytest.mark.parametrize("hint", [complex, type, Union[Item, Node], set[Item] | list[int], "list['Nowhere']", "3"])
+@pytest.mark.parametrize(
+    "hint", [complex, type, Callable[[int], int], Union[Item, Node], set[Item] | list[int], "list['Nowhere']", "3"]
+)
 def test_a_type_without_json_form_is_refused_by_name(hint):
     with pytest.raises(RegistrationError, match="Parameter 'a'"):
         of_type(hint)
@@ -444,6 +493,15 @@ def test_absent_arguments_leave_the_function_its_own_defaults():
     compiled = compile_parameters(function)
     assert compiled.bind({"a": 1}) == {"a": 1}
     assert compiled.bind({"a": 1, "b": [2], "c": None, "dummy": 1}) == {"a": 1, "b": [2], "c": None}
+
+
+def test_an_absent_model_is_left_out():
+    def function(a: Model = None, b: Model | None = Model(count=1)): ...
+
+    compiled = compile_parameters(function)
+    assert compiled.schema["properties"]["b"]["default"] == {"count": 1, "tags": [], "sub": None}
+    assert compiled.bind({}) == {}
+    assert compiled.bind({"a": None, "b": {"count": 2}}) == {"a": None, "b": Model(count=2)}
 
 
 def test_null_is_taken_only_where_the_hint_or_the_default_is_none():
@@ -526,6 +584,7 @@ def test_attrs_classes_are_understood():
         (Item | None, 5, "a", "expected object or null, got integer"),
         (Color, "q", "a", "expected one of 'r', 'b'"),
         (list[Color], ["r", "q"], "a[1]", "expected one of 'r', 'b'"),
+        (Tree, {"color": "r", "below": [{"color": "q"}]}, "a.below[0].color", "expected one of 'r', 'b'"),
         (dict[str, Color], {"k": "q"}, "a[...]", "expected one of 'r', 'b'"),
         (tuple[int, Color], [1, "q"], "a[1]", "expected one of 'r', 'b'"),
         (Node, {"value": 1, "next": {"value": "x"}}, "a.next.value", "expected integer, got string"),
@@ -576,15 +635,17 @@ def test_a_validator_of_the_class_is_heard():
         of_type(Even).bind({"a": {"x": 1}})
 
 
+def nested(depth):
+    value = None
+    for _ in range(depth):
+        value = {"value": 1, "next": value, "count": 1, "sub": value}
+    return value
+
+
 @pytest.mark.parametrize("hint", [Node, Model])
 def test_too_much_nesting_is_an_argument_error(hint):
-    value = None
-    for _ in range(100_000):
-        value = {"value": 1, "next": value, "count": 1, "sub": value}
     with pytest.raises(ArgumentError):
-        of_type(hint).bind({"a": value})
-    while value is not None:  # so that freeing it does not nest either
-        value = value.pop("next") and value.pop("sub")
+        of_type(hint).bind({"a": nested(100_000)})
 
 
 # Strings that are JSON
@@ -605,6 +666,7 @@ def test_too_much_nesting_is_an_argument_error(hint):
         (Union[str, list[int]], "[1]", "[1]"),
         (str, "5", "5"),
         (Literal["5", 5], "5", "5"),
+        (Annotated[Any, {"const": 5}], "5", 5),
         (Any, "5", "5"),
         (dt.date, "2026-01-02", dt.date(2026, 1, 2)),
     ],
@@ -622,6 +684,8 @@ def test_other_strings_are_refused_as_they_are(text):
 def test_half_a_character_is_never_read():
     with pytest.raises(ArgumentError, match="a: text with half"):
         of_type(int, coerce_json_strings=True).bind({"a": "\ud800"})
+    with pytest.raises(ArgumentError, match="a: text with half"):
+        of_type(int).bind({"z": "fine", "a": "\ud800"})
     with pytest.raises(ArgumentError, match=r"^text with half"):
         of_type(int).bind({"\ud800": 1, "a": 1})
 
@@ -694,5 +758,5 @@ def test_nothing_heavy_is_imported():
         "c(f, context_type=type('C', (), {})).bind({'a': 1}); returns.compile_returns(f).to_json(1)\n"
         "print({'pydantic', 'jsonschema', 'docstring_parser', 'asyncio'} & set(sys.modules))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert result.stdout == "set()\n"
