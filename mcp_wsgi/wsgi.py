@@ -11,7 +11,9 @@ from .exceptions import ConfigurationError
 from .http.auth import Auth
 from .http.endpoint import Endpoint, not_found
 from .http.messages import BodyError, HTTPRequest, HTTPResponse
+from .http.paths import EndpointPaths
 from .http.policy import HTTPPolicy
+from .http.streams import ThreadStreams
 from .server import Server
 
 if TYPE_CHECKING:
@@ -109,18 +111,22 @@ def _make_request(environ: WSGIEnvironment) -> HTTPRequest:
         def read_body(size: int) -> bytes:  # noqa: ARG001
             raise BodyError(411, "The length of the body is not known; send a Content-Length header")
 
-    return HTTPRequest(environ["REQUEST_METHOD"], _headers(environ), read_body, content_length=length, raw=environ)
+    return HTTPRequest(
+        environ["REQUEST_METHOD"],
+        _headers(environ),
+        read_body,
+        content_length=length,
+        raw=environ,
+        exclusive=not environ.get("wsgi.multithread"),
+    )
 
 
-def _respond(response: HTTPResponse, start_response: StartResponse) -> list[bytes]:
+def _respond(response: HTTPResponse, start_response: StartResponse) -> Iterable[bytes]:
     start_response(_STATUS_LINES[response.status], response.headers)
+    if response.stream is not None:
+        stream: Iterable[bytes] = response.stream
+        return stream
     return [response.body] if response.body else []
-
-
-def _check_path(path: str) -> str:
-    if not path.startswith("/"):
-        raise ConfigurationError(f'path must begin with "/", not {path!r}')
-    return path.rstrip("/")
 
 
 class WSGIApp:
@@ -142,14 +148,14 @@ class WSGIApp:
     def __init__(
         self, server: Server, *, auth: Auth | None = None, policy: HTTPPolicy | None = None, path: str = "/mcp"
     ) -> None:
-        self.endpoint = Endpoint(server, auth=auth, policy=policy)
-        bare = _check_path(path)
-        self._paths = frozenset({bare, bare + "/"})
+        policy = policy if policy is not None else HTTPPolicy()
+        self.endpoint = Endpoint(server, auth=auth, policy=policy, streams=ThreadStreams(policy))
+        self._paths = EndpointPaths(path)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""
         path = environ.get("PATH_INFO", "")
-        if path not in self._paths and not (path in ("", "/") and environ.get("SCRIPT_NAME")):
+        if not self._paths.is_endpoint(path, mounted=bool(environ.get("SCRIPT_NAME"))):
             return _respond(not_found(environ["REQUEST_METHOD"]), start_response)
         return _respond(self.endpoint.handle(_make_request(environ)), start_response)
 
@@ -181,10 +187,9 @@ class WSGIMiddleware:
     ) -> None:
         self.app: Callable[..., Iterable[bytes]] = app
         self._mcp = WSGIApp(server, auth=auth, policy=policy, path=path)
-        self._bare = _check_path(path)
-        if not self._bare:
+        self._paths = EndpointPaths(path)
+        if self._paths.is_root:
             raise ConfigurationError("path must not be the root: the application would never be reached")
-        self._below = self._bare + "/"
 
     @property
     def endpoint(self) -> Endpoint:
@@ -193,7 +198,6 @@ class WSGIMiddleware:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, or let the application do it (PEP 3333)."""
-        path = environ.get("PATH_INFO", "")
-        if path == self._bare or path.startswith(self._below):
+        if self._paths.contains(environ.get("PATH_INFO", "")):
             return self._mcp(environ, start_response)
         return self.app(environ, start_response)

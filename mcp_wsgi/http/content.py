@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["accepts_only_events", "media_type_problem"]
+__all__ = ["accepts_events", "accepts_only_events", "media_type_problem"]
 
 _OWS = " \t"
 
@@ -35,6 +35,21 @@ def media_type_problem(content_type: str | None) -> str | None:
     return None
 
 
+def _kinds(accept: str) -> set[str]:
+    kinds = set()
+    for entry in accept.split(","):
+        kind, *rest = entry.split(";")
+        if _parameters(rest).get("q", "1").rstrip("0.") != "":
+            kinds.add(kind.strip(_OWS).lower())
+    return kinds
+
+
+@lru_cache(maxsize=128)
+def accepts_events(accept: str | None) -> bool:
+    """Say whether an ``Accept`` header names event streams. A wildcard is no wish for one."""
+    return accept is not None and "text/event-stream" in _kinds(accept)
+
+
 @lru_cache(maxsize=128)
 def accepts_only_events(accept: str | None) -> bool:
     """Say whether an ``Accept`` header takes an event stream and no JSON.
@@ -44,9 +59,5 @@ def accepts_only_events(accept: str | None) -> bool:
     """
     if accept is None:
         return False
-    kinds = set()
-    for entry in accept.split(","):
-        kind, *rest = entry.split(";")
-        if _parameters(rest).get("q", "1").rstrip("0.") != "":
-            kinds.add(kind.strip(_OWS).lower())
+    kinds = _kinds(accept)
     return "text/event-stream" in kinds and not kinds & {"application/json", "application/*", "*/*"}

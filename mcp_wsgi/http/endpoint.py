@@ -17,19 +17,24 @@ from ..protocol.meta import PROTOCOL_VERSION, has_envelope, read_envelope
 from ..protocol.sse import encode_event
 from ..protocol.versions import MODERN_VERSIONS, is_legacy_version
 from ..server import Server
-from ..server.dispatch import dispatch, failure_id
+from ..server.bus import honoured_filter
+from ..server.context import Context
+from ..server.dispatch import check_version, dispatch, failure_id
 from ..server.drive import Call, Steps, run_sync
 from ..server.encoding import encode_message
 from .auth import Auth, AuthenticationError, Public, check_auth
-from .content import accepts_only_events, media_type_problem
+from .content import accepts_events, accepts_only_events, media_type_problem
 from .messages import BodyError, HeaderPairs, HTTPRequest, HTTPResponse
 from .policy import HTTPPolicy
 from .status import status_of
+from .streams import STREAM_HEADERS, Overload, Streams
 
 __all__ = ["Endpoint", "not_found"]
 
 _JSON = ("Content-Type", "application/json")
 _NOSNIFF = ("X-Content-Type-Options", "nosniff")
+#: The one method that is always a stream.
+LISTEN = "subscriptions/listen"
 _ALLOW = ("Allow", "POST, OPTIONS")
 
 
@@ -66,13 +71,17 @@ class Endpoint:
         server: The server behind the endpoint.
         auth: :data:`~mcp_wsgi.public`, or a function of the request that returns the principal's name.
         policy: What is let in; by default no web page of another origin, any host, 4 MiB.
+        streams: How the door streams an answer; without it every answer is plain JSON.
 
     Raises:
         ConfigurationError: ``auth`` is missing or unusable.
     """
 
-    def __init__(self, server: Server, *, auth: Auth | None, policy: HTTPPolicy | None = None) -> None:
+    def __init__(
+        self, server: Server, *, auth: Auth | None, policy: HTTPPolicy | None = None, streams: Streams | None = None
+    ) -> None:
         self.server = server
+        self._streams = streams
         self.policy = policy if policy is not None else HTTPPolicy()
         self._auth = check_auth(auth)
 
@@ -159,7 +168,7 @@ class Endpoint:
         if length is not None and length > limit:
             raise _refuse(413, f"The body is larger than {limit} bytes")
         try:
-            body: bytes = yield Call(request.read_body, (limit + 1,), {})
+            body: bytes = yield Call(request.read_body, (limit + 1,), {}, request.is_async)
         except BodyError as error:
             raise _refuse(error.status, error.reason) from None
         if len(body) > limit:
@@ -200,22 +209,45 @@ class Endpoint:
         modern = has_envelope(message.params) or _names_modern(headers)
         try:
             if modern:
-                context = self.server.make_context(message, modern=True, principal=principal, request=request)
+                context = self._context(message, True, principal, request)
                 self._check_modern(context, headers, repeated)
             else:
-                context = self.server.make_context(message, modern=False, principal=principal, request=request)
+                context = self._context(message, False, principal, request)
                 check_optional(METHOD_HEADER, headers, message.method)
         except MCPError as error:
             refused = modern or isinstance(error, HeaderMismatchError) or not self.server.legacy
             return _error(status_of(error.code) if refused else 200, error, message.id)
+        accept = headers.get("accept")
+        if self._streams is not None and (context.reports or context.method == LISTEN):
+            if context.method == LISTEN and modern:
+                return (yield from self._listen(context, self._streams, accept))
+            if accepts_events(accept):
+                outcome = yield Call(self._streams.start, (context,), {}, self._streams.is_async)
+                if outcome.answer is None:
+                    return HTTPResponse(200, list(STREAM_HEADERS), stream=outcome.stream)
+                return _json(outcome.answer, accept, modern=modern)
         answer = yield from dispatch(context)
-        status = 200
-        if modern and "error" in answer:
-            status = status_of(answer["error"]["code"])
-        body = encode_message(answer)
-        if accepts_only_events(headers.get("accept")):
-            return _events(status, body)
-        return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body))), _NOSNIFF], body)
+        return _json(answer, accept, modern=modern)
+
+    def _context(self, message: Request, modern: bool, principal: str | None, request: HTTPRequest) -> Context:
+        return self.server.make_context(
+            message, modern=modern, principal=principal, request=request, can_stream=self._streams is not None
+        )
+
+    def _listen(self, context: Context, streams: Streams, accept: str | None) -> Steps[HTTPResponse]:
+        """Open a subscription (2026-07-28, basic/patterns/subscriptions)."""
+        try:
+            check_version(context)
+            if not accepts_events(accept):
+                raise InvalidRequestError(f"{LISTEN} is answered with an event stream; accept text/event-stream")
+            honoured = honoured_filter(context)
+            stream = yield Call(streams.listen, (context, honoured), {}, streams.is_async)
+        except Overload:
+            error = InternalError("Too many subscriptions are open on this server; try again later")
+            return _error(503, error, context.request_id, [("Retry-After", "10")])
+        except MCPError as error:
+            return _error(status_of(error.code), error, context.request_id)
+        return HTTPResponse(200, list(STREAM_HEADERS), stream=stream)
 
     def _check_modern(self, context: Any, headers: Mapping[str, str], repeated: frozenset[str]) -> None:
         params, version = context.params, context.envelope.version
@@ -233,6 +265,15 @@ def _names_modern(headers: Mapping[str, str]) -> bool:
     """Say whether the version header names anything but a known legacy version."""
     version = headers.get("mcp-protocol-version")
     return version is not None and not is_legacy_version(version.strip(" \t"))
+
+
+def _json(answer: dict[str, Any], accept: str | None, *, modern: bool) -> HTTPResponse:
+    """Write an answer with its status; the errors of legacy requests ride on 200."""
+    status = status_of(answer["error"]["code"]) if modern and "error" in answer else 200
+    body = encode_message(answer)
+    if accepts_only_events(accept):
+        return _events(status, body)
+    return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body))), _NOSNIFF], body)
 
 
 def _error(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
 __all__ = ["BodyError", "BodyReader", "HTTPRequest", "HTTPResponse", "HeaderPairs"]
 
 HeaderPairs: TypeAlias = "list[tuple[str, str]]"
 
-#: Reads at most the given number of bytes, and less only at the end of the body.
-BodyReader: TypeAlias = "Callable[[int], bytes]"
+#: Reads at most the given number of bytes, and less only at the end of the body; an async door's gives an awaitable.
+BodyReader: TypeAlias = "Callable[[int], bytes | Awaitable[bytes]]"
 
 
 class BodyError(Exception):
@@ -36,9 +36,11 @@ class HTTPRequest:
         read_body: Reads the body, never more than it is asked for.
         content_length: The announced length in bytes, ``None`` where there is none.
         raw: What the door itself was called with (a WSGI environ, a framework's request), for handlers.
+        is_async: Whether ``read_body`` gives something to await.
+        exclusive: Whether the request occupies the only thread of its worker, as under gunicorn's sync workers.
     """
 
-    __slots__ = ("content_length", "headers", "method", "raw", "read_body")
+    __slots__ = ("content_length", "exclusive", "headers", "is_async", "method", "raw", "read_body")
 
     def __init__(
         self,
@@ -48,12 +50,16 @@ class HTTPRequest:
         *,
         content_length: int | None = None,
         raw: Any = None,
+        is_async: bool = False,
+        exclusive: bool = False,
     ) -> None:
         self.method = method
         self.headers = headers
         self.read_body = read_body
         self.content_length = content_length
         self.raw = raw
+        self.is_async = is_async
+        self.exclusive = exclusive
 
     def get_all(self, name: str) -> list[str]:
         """Give the values of a header, one for each line that came."""
@@ -62,11 +68,16 @@ class HTTPRequest:
 
 
 class HTTPResponse:
-    """Hold one HTTP response: status, header pairs and the whole body."""
+    """Hold one HTTP response: status, header pairs, and the whole body or a stream of it.
 
-    __slots__ = ("body", "headers", "status")
+    A stream is what the door's own :class:`~mcp_wsgi.http.streams.Streams` made: an iterator of bytes with ``close()``,
+    or an asynchronous one with ``aclose()``. The door closes it, however the request ends.
+    """
 
-    def __init__(self, status: int, headers: HeaderPairs, body: bytes = b"") -> None:
+    __slots__ = ("body", "headers", "status", "stream")
+
+    def __init__(self, status: int, headers: HeaderPairs, body: bytes = b"", stream: Any = None) -> None:
         self.status = status
         self.headers = headers
         self.body = body
+        self.stream = stream

@@ -30,6 +30,11 @@ _ALLOWED_HEADERS = (
 _EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After"
 _MAX_AGE = "7200"
 
+_LISTENS: dict[bool | None, int] = {True: 1, False: 2, None: 10_000}
+_LIFETIME = 300.0
+#: Below the 30 s after which gunicorn takes a sync worker for hung.
+_EXCLUSIVE_LIFETIME = 10.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class HTTPPolicy:
@@ -43,6 +48,14 @@ class HTTPPolicy:
         allowed_hosts: The ``Host`` headers that are answered: ``name``, ``name:port`` or ``.name`` with everything
             below it. ``None`` answers all, which is right behind a proxy that checks.
         body_limit: The longest body that is read, in bytes.
+        keep_alive: How long a stream may be silent before it says something, in seconds; this is also how soon a client
+            that has gone is noticed.
+        max_listens: How many ``subscriptions/listen`` streams one process holds open. Each occupies a thread of a
+        threaded
+            WSGI server, so the default there is 2, 1 where a worker has one thread only, 1,000 under gevent, and
+            10,000 under ASGI, where it costs none.
+        listen_lifetime: How long such a stream lives before it ends with its completion result, in seconds. The default
+            is 300, and 10 where it blocks its worker, so that no server takes the worker for hung.
         tolerate_version_header: Serve a modern request whose ``MCP-Protocol-Version`` header names another known
             version than its envelope, by the envelope. A proxy that trusts the header then sees another version than
             the server executes; method and name are never tolerated.
@@ -56,6 +69,9 @@ class HTTPPolicy:
     allowed_headers: Iterable[str] = ()
     allowed_hosts: Iterable[str] | None = None
     body_limit: int = DEFAULT_BODY_LIMIT
+    keep_alive: float = 15.0
+    max_listens: int | None = None
+    listen_lifetime: float | None = None
     tolerate_version_header: bool = False
     _origins: OriginMatcher = field(init=False, repr=False, compare=False)
     _hosts: HostMatcher | None = field(init=False, repr=False, compare=False)
@@ -65,6 +81,8 @@ class HTTPPolicy:
     def __post_init__(self) -> None:
         if self.body_limit < 1:
             raise ConfigurationError("body_limit must be at least 1 byte")
+        if self.keep_alive <= 0 or (self.listen_lifetime is not None and self.listen_lifetime <= 0):
+            raise ConfigurationError("keep_alive and listen_lifetime must be positive")
         if isinstance(self.allowed_headers, str):
             raise ConfigurationError("allowed_headers is a list, also for a single header")
         for name in ("allowed_origins", "allowed_headers", "allowed_hosts"):
@@ -76,6 +94,22 @@ class HTTPPolicy:
         object.__setattr__(self, "_hosts", hosts)
         extra = tuple(name.lower() for name in self.allowed_headers)
         object.__setattr__(self, "_headers", (*_ALLOWED_HEADERS, *extra))
+
+    def listen_limit(self, *, exclusive: bool | None) -> int:
+        """Say how many listeners one process holds open.
+
+        Args:
+            exclusive: Whether each occupies a whole worker (``True``), a thread (``False``) or neither (``None``).
+        """
+        if self.max_listens is not None:
+            return self.max_listens
+        return _LISTENS[exclusive]
+
+    def lifetime(self, *, exclusive: bool | None) -> float:
+        """Say how long a listener lives, in seconds; for ``exclusive`` see :meth:`listen_limit`."""
+        if self.listen_lifetime is not None:
+            return self.listen_lifetime
+        return _EXCLUSIVE_LIFETIME if exclusive else _LIFETIME
 
     def allows_origin(self, origin: str) -> bool:
         """Say whether a request with this ``Origin`` header is answered; a refusal is logged once."""

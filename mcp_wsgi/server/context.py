@@ -65,6 +65,7 @@ class Context:
     """
 
     __slots__ = (
+        "_can_stream",
         "_cancellation",
         "_done",
         "_interaction",
@@ -92,6 +93,7 @@ class Context:
         notify: Notify | None = None,
         cancellation: Cancellation | None = None,
         progress_token: str | int | None = None,
+        can_stream: bool = False,
     ) -> None:
         self.server = server
         self.request_id = request_id
@@ -106,6 +108,17 @@ class Context:
         self._interaction: Interaction | None = None
         self._progress = -math.inf
         self._done = False
+        self._can_stream = can_stream or notify is not None
+
+    def connect(self, notify: Notify, cancellation: Cancellation) -> None:
+        """Give the request a stream: where its notifications go, and the flag that ends it."""
+        self._notify = notify
+        self._cancellation = cancellation
+
+    @property
+    def reports(self) -> bool:
+        """Whether the client asked to be told something before the answer: progress or logs."""
+        return self._token is not None or (self.envelope is not None and self.envelope.log_level is not None)
 
     @property
     def protocol_version(self) -> str | None:
@@ -136,7 +149,7 @@ class Context:
     @property
     def can_notify(self) -> bool:
         """Whether the transport can carry notifications of this request."""
-        return self._notify is not None
+        return self._can_stream
 
     def raise_if_cancelled(self) -> None:
         """End the handler when the client has gone.

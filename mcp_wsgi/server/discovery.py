@@ -21,12 +21,16 @@ def capabilities(context: Context) -> dict[str, Any]:
     """
     server = context.server
     declared: dict[str, Any] = {}
+    # Only a modern client can listen: a legacy one would need a session and its GET stream.
+    listens = context.can_notify and context.envelope is not None
     for name in ("tools", "resources", "prompts"):
         if name in server.declared and _is_visible(context, name):
-            declared[name] = {}
+            declared[name] = {"listChanged": True} if listens else {}
+    if listens and "resources" in declared:
+        declared["resources"]["subscribe"] = True
     if "completions" in server.declared:
         declared["completions"] = {}
-    if context.can_notify:
+    if listens:
         declared["logging"] = {}
     if server.extensions:
         declared["extensions"] = {name: dict(settings) for name, settings in server.extensions.items()}

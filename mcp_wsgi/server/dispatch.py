@@ -33,7 +33,7 @@ from .listing import cache_hints, list_result
 from .questions import InputRequired
 from .results import error_result, prompt_messages, resource_contents
 
-__all__ = ["dispatch", "failure_id"]
+__all__ = ["check_version", "dispatch", "failure_id"]
 
 logger = logging.getLogger("mcp_wsgi")
 
@@ -70,6 +70,17 @@ def _for_era(error: MCPError, context: Context) -> MCPError:
     return error
 
 
+def check_version(context: Context) -> None:
+    """Refuse a modern request of a version that is not served.
+
+    Raises:
+        UnsupportedVersionError: It is not.
+    """
+    envelope = context.envelope
+    if envelope is not None and envelope.version not in MODERN_VERSIONS:
+        raise context.server.unsupported(envelope.version)
+
+
 def _answer(context: Context) -> Steps[dict[str, Any]]:
     envelope = context.envelope
     if envelope is None:
@@ -77,8 +88,7 @@ def _answer(context: Context) -> Steps[dict[str, Any]]:
         if legacy is None:
             raise _unknown(context)
         return (yield from legacy(context))
-    if envelope.version not in MODERN_VERSIONS:
-        raise context.server.unsupported(envelope.version)
+    check_version(context)
     method = _MODERN.get(context.method)
     if method is None:
         raise _unknown(context)

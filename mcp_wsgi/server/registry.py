@@ -68,6 +68,10 @@ class View(Generic[T]):
         return page
 
 
+def _ignore() -> None:
+    pass
+
+
 class Registry(Generic[T]):
     """Hold definitions by key, in the order of registration."""
 
@@ -76,6 +80,8 @@ class Registry(Generic[T]):
         self._lock = threading.Lock()
         self._next = 0
         self.view: View[T] = View({}, ())
+        #: Called after every change.
+        self.on_change: Callable[[], None] = _ignore
 
     def add(self, key: str, item: T) -> None:
         """Add a definition.
@@ -89,6 +95,7 @@ class Registry(Generic[T]):
                 raise RegistrationError(f"There is already a {self._kind} {key!r}; remove it first")
             self._next += 1
             self.view = View({**view.items, key: item}, (*view.order, self._next))
+        self.on_change()
 
     def remove(self, key: str) -> T:
         """Remove a definition and return it.
@@ -104,4 +111,5 @@ class Registry(Generic[T]):
             index = list(items).index(key)
             item = items.pop(key)
             self.view = View(items, view.order[:index] + view.order[index + 1 :])
-            return item
+        self.on_change()
+        return item

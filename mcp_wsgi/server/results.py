@@ -180,7 +180,7 @@ def prompt_messages(value: Any) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = []
     for item in items:
         if isinstance(item, (str, Text, Image, Audio, ResourceLink, EmbeddedResource)):
-            item = Message(item)  # noqa: PLW2901
+            item = Message(item)
         if not isinstance(item, Message):
             raise EncodeError("", f"a prompt gives str, content or Message, not {type(item).__name__}")
         messages.append(item.to_wire())

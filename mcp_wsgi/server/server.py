@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
@@ -11,6 +12,7 @@ from ..protocol.jsonrpc import Request, error_response, parse_message
 from ..protocol.meta import Envelope, has_envelope, read_envelope, read_progress_token
 from ..protocol.types import Icon
 from ..protocol.versions import LATEST_LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSIONS
+from .bus import LIST_CHANGED, RESOURCE_UPDATED, Bus, Change
 from .completion import Completer
 from .context import Cancellation, Context, Notify
 from .describe import check_wire
@@ -101,6 +103,15 @@ class Server:
             "templates": self._templates,
             "prompts": self._prompts,
         }
+        #: Carries change notifications to open subscriptions of this process.
+        self.bus = Bus()
+        for capability, registry in (
+            ("tools", self._tools),
+            ("resources", self._resources),
+            ("resources", self._templates),
+            ("prompts", self._prompts),
+        ):
+            registry.on_change = functools.partial(self.bus.publish, Change(LIST_CHANGED[capability]))
         self.completers: dict[tuple[str, str], Completer] = {}
         #: The capabilities that something was registered for.
         self.declared: frozenset[str] = frozenset()
@@ -309,6 +320,32 @@ class Server:
 
         return register
 
+    # Changes
+
+    def notify_tools_changed(self) -> None:
+        """Tell listening clients that the tools changed otherwise than by adding and removing (a filter did, say)."""
+        self.bus.publish(Change(LIST_CHANGED["tools"]))
+
+    def notify_prompts_changed(self) -> None:
+        """Tell listening clients that the prompts changed; see :meth:`notify_tools_changed`."""
+        self.bus.publish(Change(LIST_CHANGED["prompts"]))
+
+    def notify_resources_changed(self) -> None:
+        """Tell listening clients that the list of resources changed; see :meth:`notify_tools_changed`."""
+        self.bus.publish(Change(LIST_CHANGED["resources"]))
+
+    def notify_resource_updated(self, uri: str) -> None:
+        """Tell the clients that subscribed to a resource that it has new contents. Call it from any thread.
+
+        Args:
+            uri: The URI, byte for byte as clients subscribe to it.
+        """
+        self.bus.publish(Change(RESOURCE_UPDATED, uri))
+
+    def close(self) -> None:
+        """End all open subscriptions of this process with their completion results, as for a shutdown."""
+        self.bus.close()
+
     # Messages
 
     def handle_message(
@@ -354,6 +391,7 @@ class Server:
         notify: Notify | None = None,
         cancellation: Cancellation | None = None,
         request: Any = None,
+        can_stream: bool = False,
     ) -> Context:
         """Read the envelope of a request and make the context of its dispatch.
 
@@ -364,6 +402,7 @@ class Server:
             notify: Takes the notifications of the request.
             cancellation: The flag behind ``ctx.cancelled``.
             request: What handlers find as ``ctx.request``.
+            can_stream: Whether the transport can carry notifications, and so a subscription.
 
         Raises:
             InvalidParamsError: The envelope is incomplete or ill-typed.
@@ -383,7 +422,9 @@ class Server:
         except MCPError as error:
             error.request_id = request_id
             raise
-        return Context(self, request_id, method, params, envelope, principal, request, notify, cancellation, token)
+        return Context(
+            self, request_id, method, params, envelope, principal, request, notify, cancellation, token, can_stream
+        )
 
     def steps(self, context: Context) -> Steps[dict[str, Any]]:
         """Give the steps that answer a request, for a driver to perform."""
