@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import functools
+import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from inspect import isawaitable
 from typing import Any, TypeVar
@@ -27,7 +28,7 @@ from .server.bus import Subscription
 from .server.dispatch import dispatch
 from .server.drive import Steps
 
-__all__ = ["ASGIApp", "ASGIMiddleware", "AsyncStreams", "run_async"]
+__all__ = ["ASGIApp", "ASGIMiddleware", "AsyncStreams", "ThreadPool", "run_async"]
 
 T = TypeVar("T")
 Scope = MutableMapping[str, Any]
@@ -35,14 +36,22 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGIApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+#: Calls a function off the loop, with its arguments as a tuple and a mapping, and gives what it returns.
+InThread = Callable[[Callable[..., Any], "tuple[Any, ...]", "Mapping[str, Any]"], Awaitable[Any]]
+
 #: How many sync handlers of one application run at a time; the others wait for a thread.
 DEFAULT_THREADS = 40
 #: How long an async handler may go on after its client has gone, in seconds; then its task is cancelled.
 GRACE = 1.0
 
 
-async def run_async(steps: Steps[T], pool: ThreadPoolExecutor) -> T:
-    """Drive steps on the running loop: the asynchronous counterpart of ``run_sync``."""
+async def run_async(steps: Steps[T], in_thread: InThread) -> T:
+    """Drive steps on the running loop: the asynchronous counterpart of ``run_sync``.
+
+    Args:
+        steps: What to perform.
+        in_thread: Calls a sync handler off the loop: ``await in_thread(function, args, kwargs)``.
+    """
     try:
         call = next(steps)
         while True:
@@ -50,7 +59,7 @@ async def run_async(steps: Steps[T], pool: ThreadPoolExecutor) -> T:
                 if call.is_async:
                     value = call.function(*call.args, **call.kwargs)
                 else:
-                    value = await _in_thread(pool, call.function, call.args, call.kwargs)
+                    value = await in_thread(call.function, call.args, call.kwargs)
                 if isawaitable(value):
                     value = await value
             except BaseException as error:  # noqa: BLE001, PERF203 - the steps decide what becomes of it
@@ -62,10 +71,28 @@ async def run_async(steps: Steps[T], pool: ThreadPoolExecutor) -> T:
         return result
 
 
-async def _in_thread(pool: ThreadPoolExecutor, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    run = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+class ThreadPool:
+    """Call sync handlers in a bounded pool of threads, with the context variables of the request copied.
+
+    The pool belongs to the process that first uses it; its threads start when they are needed.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._made: tuple[int, ThreadPoolExecutor] | None = None
+
+    async def __call__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call a function in a thread and give what it returns."""
+        made = self._made
+        if made is None or made[0] != os.getpid():
+            made = self._made = (os.getpid(), ThreadPoolExecutor(self._threads, thread_name_prefix="mcp_wsgi"))
+        run = functools.partial(contextvars.copy_context().run, _without_stop, function, args, kwargs)
+        return await asyncio.get_running_loop().run_in_executor(made[1], run)
+
+
+def _without_stop(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     try:
-        return await asyncio.get_running_loop().run_in_executor(pool, run)
+        return function(*args, **kwargs)
     except StopIteration as error:
         # A future cannot carry it, and inside the steps it would look like their end.
         raise RuntimeError("The handler raised StopIteration") from error
@@ -109,21 +136,21 @@ class AsyncStreams:
 
     Args:
         policy: The keep-alive interval and the bounds of listeners.
-        pool: Where sync handlers run.
+        in_thread: Calls a sync handler off the loop.
     """
 
     is_async = True
 
-    def __init__(self, policy: HTTPPolicy, pool: Callable[[], ThreadPoolExecutor]) -> None:
+    def __init__(self, policy: HTTPPolicy, in_thread: InThread) -> None:
         self._policy = policy
-        self._pool = pool
+        self._in_thread = in_thread
         self._listens = 0
 
     async def start(self, context: Context) -> Outcome:
         """Dispatch a request as a task and wait for the first thing it has to say."""
         mailbox, cancellation = _Mailbox(), Cancellation()
         context.connect(mailbox.put, cancellation)
-        task = asyncio.ensure_future(run_async(dispatch(context), self._pool()))
+        task = asyncio.ensure_future(run_async(dispatch(context), self._in_thread))
         task.add_done_callback(lambda _: mailbox.ready.set())
         await _wait(mailbox.ready, self._policy.keep_alive)
         first = mailbox.take()
@@ -285,17 +312,9 @@ class ASGIApp:
             raise ConfigurationError("threads must be at least 1")
         self.server = server
         policy = policy if policy is not None else HTTPPolicy()
-        self._streams = AsyncStreams(policy, self.pool)
-        self.endpoint = Endpoint(server, auth=auth, policy=policy, streams=self._streams)
+        self._in_thread = ThreadPool(threads)
+        self.endpoint = Endpoint(server, auth=auth, policy=policy, streams=AsyncStreams(policy, self._in_thread))
         self._paths = EndpointPaths(path)
-        self._threads = threads
-        self._executor: ThreadPoolExecutor | None = None
-
-    def pool(self) -> ThreadPoolExecutor:
-        """Give the pool of this process for sync handlers; its threads start when they are needed."""
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(self._threads, thread_name_prefix="mcp_wsgi")
-        return self._executor
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or the lifespan."""
@@ -327,7 +346,7 @@ class ASGIApp:
             return
         request = _make_request(scope, receive)
         try:
-            response = await run_async(self.endpoint.steps(request), self.pool())
+            response = await run_async(self.endpoint.steps(request), self._in_thread)
         except _Disconnected:
             return
         if response.stream is None:

@@ -6,7 +6,7 @@ the :class:`HTTPResponse`; it decides nothing about MCP.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..exceptions import HeaderMismatchError, InternalError, InvalidRequestError, MCPError, ParseError
@@ -18,10 +18,11 @@ from ..protocol.sse import encode_event
 from ..protocol.versions import MODERN_VERSIONS, is_legacy_version
 from ..server import Server
 from ..server.bus import honoured_filter
-from ..server.context import Context
+from ..server.context import Context, Wrap
 from ..server.dispatch import check_version, dispatch, failure_id
 from ..server.drive import Call, Steps, run_sync
 from ..server.encoding import encode_message
+from ..server.state import StateSigner
 from .auth import Auth, AuthenticationError, Public, check_auth
 from .content import accepts_events, accepts_only_events, media_type_problem
 from .messages import BodyError, HeaderPairs, HTTPRequest, HTTPResponse
@@ -72,15 +73,26 @@ class Endpoint:
         auth: :data:`~mcp_wsgi.public`, or a function of the request that returns the principal's name.
         policy: What is let in; by default no web page of another origin, any host, 4 MiB.
         streams: How the door streams an answer; without it every answer is plain JSON.
+        signer: Gives what signs ``requestState`` in place of the server's own keys, for each request.
+        wrap: What the door does to the calls of handlers.
 
     Raises:
         ConfigurationError: ``auth`` is missing or unusable.
     """
 
     def __init__(
-        self, server: Server, *, auth: Auth | None, policy: HTTPPolicy | None = None, streams: Streams | None = None
+        self,
+        server: Server,
+        *,
+        auth: Auth | None,
+        policy: HTTPPolicy | None = None,
+        streams: Streams | None = None,
+        signer: Callable[[], StateSigner | None] | None = None,
+        wrap: Wrap | None = None,
     ) -> None:
         self.server = server
+        self._signer = signer
+        self._wrap = wrap
         self._streams = streams
         self.policy = policy if policy is not None else HTTPPolicy()
         self._auth = check_auth(auth)
@@ -231,7 +243,13 @@ class Endpoint:
 
     def _context(self, message: Request, modern: bool, principal: str | None, request: HTTPRequest) -> Context:
         return self.server.make_context(
-            message, modern=modern, principal=principal, request=request, can_stream=self._streams is not None
+            message,
+            modern=modern,
+            principal=principal,
+            request=request,
+            can_stream=self._streams is not None,
+            signer=self._signer() if self._signer is not None else None,
+            wrap=self._wrap,
         )
 
     def _listen(self, context: Context, streams: Streams, accept: str | None) -> Steps[HTTPResponse]:

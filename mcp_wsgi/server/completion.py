@@ -101,7 +101,7 @@ def complete(context: Context) -> Steps[dict[str, Any]]:
     completer = server.completers.get((reference, name))
     if completer is None:
         return {"completion": {"values": []}}
-    found = yield completer.bind(value, others, context)
+    found = yield context.wrapped(completer.bind(value, others, context))
     return {"completion": _completion(found)}
 
 

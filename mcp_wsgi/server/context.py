@@ -21,15 +21,20 @@ from .questions import (
 )
 
 if TYPE_CHECKING:
+    from .drive import Call
     from .interaction import Interaction
     from .server import Server
+    from .state import StateSigner
 
-__all__ = ["Cancellation", "CancelledError", "Context", "Notify"]
+__all__ = ["Cancellation", "CancelledError", "Context", "Notify", "Wrap"]
 
 T = TypeVar("T")
 
 #: What a transport gives a request to carry its notifications; without one they are dropped.
 Notify = Callable[[dict[str, Any]], None]
+
+#: What a door may do to the call of a handler: give another call in its place.
+Wrap = Callable[["Call"], "Call"]
 
 _SEVERITY = {level: rank for rank, level in enumerate(LOG_LEVELS)}
 
@@ -71,7 +76,9 @@ class Context:
         "_interaction",
         "_notify",
         "_progress",
+        "_signer",
         "_token",
+        "_wrap",
         "envelope",
         "method",
         "params",
@@ -94,6 +101,8 @@ class Context:
         cancellation: Cancellation | None = None,
         progress_token: str | int | None = None,
         can_stream: bool = False,
+        signer: StateSigner | None = None,
+        wrap: Wrap | None = None,
     ) -> None:
         self.server = server
         self.request_id = request_id
@@ -109,6 +118,12 @@ class Context:
         self._progress = -math.inf
         self._done = False
         self._can_stream = can_stream or notify is not None
+        self._signer = signer
+        self._wrap = wrap
+
+    def wrapped(self, call: Call) -> Call:
+        """Give a handler's call as the door wants it made, in a transaction for example."""
+        return call if self._wrap is None else self._wrap(call)
 
     def connect(self, notify: Notify, cancellation: Cancellation) -> None:
         """Give the request a stream: where its notifications go, and the flag that ends it."""
@@ -325,7 +340,11 @@ class Context:
             from .interaction import Interaction
 
             self._interaction = Interaction(
-                self.server.state_signer, self.method, self.params, self.principal, self.envelope.capabilities
+                self._signer or self.server.state_signer,
+                self.method,
+                self.params,
+                self.principal,
+                self.envelope.capabilities,
             )
         return self._interaction
 

@@ -132,7 +132,7 @@ def _call_tool(context: Context) -> Steps[dict[str, Any]]:
     if modern:
         _check_state(context)
     try:
-        value = yield tool.bind(arguments, context)
+        value = yield context.wrapped(tool.bind(arguments, context))
         if type(value) is InputRequired:
             return _input_required(context, value)
         return tool.result(value, modern=modern)
@@ -194,7 +194,7 @@ def _read_resource(context: Context) -> Steps[dict[str, Any]]:
     if context.envelope is not None:
         _check_state(context)
     what = "Reading the resource"
-    value = yield from _run_handler(resource.bind(values, context, uri), what)
+    value = yield from _run_handler(context.wrapped(resource.bind(values, context, uri)), what)
     if isinstance(value, InputRequired):
         return _input_required(context, value)
     if value is None:
@@ -221,7 +221,7 @@ def _get_prompt(context: Context) -> Steps[dict[str, Any]]:
     if context.envelope is not None:
         _check_state(context)
     what = "The prompt"
-    value = yield from _run_handler(prompt.bind(arguments, context), what)
+    value = yield from _run_handler(context.wrapped(prompt.bind(arguments, context)), what)
     if isinstance(value, InputRequired):
         return _input_required(context, value)
     try:

@@ -14,7 +14,7 @@ from ..protocol.types import Icon
 from ..protocol.versions import LATEST_LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSIONS
 from .bus import LIST_CHANGED, RESOURCE_UPDATED, Bus, Change
 from .completion import Completer
-from .context import Cancellation, Context, Notify
+from .context import Cancellation, Context, Notify, Wrap
 from .describe import check_wire
 from .dispatch import dispatch
 from .drive import Steps, run_sync
@@ -84,7 +84,10 @@ class Server:
         self.legacy = legacy
         self.coerce_json_strings = coerce_json_strings
         self.extensions = dict(extensions or {})
-        self.state_signer = StateSigner(f"request state of {name}", keys, ttl=state_ttl, clock=clock)
+        self._state_options: dict[str, Any] = {"ttl": state_ttl, "clock": clock}
+        #: Whether signing keys were given: a door of a framework then leaves the framework's own alone.
+        self.has_keys = bool(keys)
+        self.state_signer = self.make_signer(keys)
         #: The ``Implementation`` object that identifies the server.
         self.info: dict[str, Any] = {"name": name, "version": str(version)}
         for member, value in (("title", title), ("description", description), ("websiteUrl", website_url)):
@@ -123,6 +126,10 @@ class Server:
         """The protocol versions that are served, the newest first."""
         versions = (*LEGACY_VERSIONS, *MODERN_VERSIONS) if self.legacy else MODERN_VERSIONS
         return versions[::-1]
+
+    def make_signer(self, keys: Sequence[str | bytes]) -> StateSigner:
+        """Make what signs ``requestState`` with these keys, the newest first."""
+        return StateSigner(f"request state of {self.name}", keys, **self._state_options)
 
     def unsupported(self, requested: str) -> UnsupportedVersionError:
         """Make the error that names the versions served here."""
@@ -392,6 +399,8 @@ class Server:
         cancellation: Cancellation | None = None,
         request: Any = None,
         can_stream: bool = False,
+        signer: StateSigner | None = None,
+        wrap: Wrap | None = None,
     ) -> Context:
         """Read the envelope of a request and make the context of its dispatch.
 
@@ -403,6 +412,8 @@ class Server:
             cancellation: The flag behind ``ctx.cancelled``.
             request: What handlers find as ``ctx.request``.
             can_stream: Whether the transport can carry notifications, and so a subscription.
+            signer: What signs ``requestState`` in place of the server's own keys.
+            wrap: What the transport does to the calls of handlers.
 
         Raises:
             InvalidParamsError: The envelope is incomplete or ill-typed.
@@ -423,7 +434,19 @@ class Server:
             error.request_id = request_id
             raise
         return Context(
-            self, request_id, method, params, envelope, principal, request, notify, cancellation, token, can_stream
+            self,
+            request_id,
+            method,
+            params,
+            envelope,
+            principal,
+            request,
+            notify,
+            cancellation,
+            token,
+            can_stream,
+            signer,
+            wrap,
         )
 
     def steps(self, context: Context) -> Steps[dict[str, Any]]:
