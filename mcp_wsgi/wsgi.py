@@ -19,7 +19,7 @@ from .server import Server
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-__all__ = ["WSGIApp", "WSGIMiddleware"]
+__all__ = ["WSGIApp", "WSGIMiddleware", "make_request"]
 
 _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 _DIGITS = re.compile(r"[0-9]{1,19}\Z")
@@ -81,9 +81,16 @@ def _read_uwsgi(size: int) -> bytes:
     return b"".join(chunks)[:size]
 
 
-def _make_request(environ: WSGIEnvironment) -> HTTPRequest:
-    """Translate an environ. The length is the server's to enforce only where it says so."""
-    stream = environ["wsgi.input"]
+def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = None) -> HTTPRequest:
+    """Translate an environ, for this door and for those of frameworks that are built on WSGI.
+
+    Args:
+        environ: The environ.
+        stream: What the body is read from, where a framework has taken over ``wsgi.input``.
+        raw: What handlers find as ``ctx.request.raw``, by default the environ.
+    """
+    if stream is None:
+        stream = environ["wsgi.input"]
     announced = environ.get("CONTENT_LENGTH") or None
     length: int | None = None
 
@@ -116,7 +123,7 @@ def _make_request(environ: WSGIEnvironment) -> HTTPRequest:
         _headers(environ),
         read_body,
         content_length=length,
-        raw=environ,
+        raw=environ if raw is None else raw,
         exclusive=not environ.get("wsgi.multithread"),
     )
 
@@ -157,7 +164,7 @@ class WSGIApp:
         path = environ.get("PATH_INFO", "")
         if not self._paths.is_endpoint(path, mounted=bool(environ.get("SCRIPT_NAME"))):
             return _respond(not_found(environ["REQUEST_METHOD"]), start_response)
-        return _respond(self.endpoint.handle(_make_request(environ)), start_response)
+        return _respond(self.endpoint.handle(make_request(environ)), start_response)
 
 
 class WSGIMiddleware:
