@@ -22,6 +22,7 @@ from .http.endpoint import Endpoint, not_found
 from .http.messages import BodyError, HTTPRequest, HTTPResponse
 from .http.paths import EndpointPaths
 from .http.policy import HTTPPolicy
+from .http.shutdown import close_on_signals
 from .http.streams import CAPACITY, COMMENT, DEBOUNCE, Outcome, Overload, failed, frame
 from .server import Cancellation, Context, Server
 from .server.bus import Subscription
@@ -146,13 +147,17 @@ class AsyncStreams:
         self._in_thread = in_thread
         self._listens = 0
 
+    def attach(self, server: Server) -> None:
+        """End the server's subscriptions when the process is told to stop."""
+        close_on_signals(server)
+
     async def start(self, context: Context) -> Outcome:
         """Dispatch a request as a task and wait for the first thing it has to say."""
         mailbox, cancellation = _Mailbox(), Cancellation()
         context.connect(mailbox.put, cancellation)
         task = asyncio.ensure_future(run_async(dispatch(context), self._in_thread))
         task.add_done_callback(lambda _: mailbox.ready.set())
-        await _wait(mailbox.ready, self._policy.keep_alive)
+        await _wait(mailbox.ready, self._policy.comment_interval)
         first = mailbox.take()
         if first is None and task.done():
             return Outcome(_answer_of(task, context))
@@ -167,19 +172,15 @@ class AsyncStreams:
         cancellation: Cancellation,
     ) -> AsyncIterator[bytes]:
         try:
-            if message is None:
-                yield COMMENT
+            yield COMMENT if message is None else frame(message)
             while True:
-                while message is not None:
+                while (message := mailbox.take()) is not None:
                     yield frame(message)
-                    message = mailbox.take()
                 if task.done():
                     break
                 mailbox.ready.clear()
-                message = mailbox.take()
-                if message is None and not task.done() and not await _wait(mailbox.ready, self._policy.keep_alive):
+                if not await _wait(mailbox.ready, self._policy.comment_interval):
                     yield COMMENT
-                message = message or mailbox.take()
             yield frame(_answer_of(task, context))
         finally:
             if not task.done():
@@ -192,6 +193,7 @@ class AsyncStreams:
         Raises:
             Overload: As many are open as the policy allows.
         """
+        close_on_signals(context.server)
         if self._listens >= self._policy.listen_limit(exclusive=None):
             raise Overload
         self._listens += 1
@@ -211,7 +213,7 @@ class AsyncStreams:
             yield frame(subscription.acknowledgement())
             while True:
                 left = deadline - time.monotonic()
-                woken = left > 0 and await _wait(event, min(left, self._policy.keep_alive))
+                woken = left > 0 and await _wait(event, min(left, self._policy.comment_interval))
                 if subscription.is_due and not subscription.closed:
                     await asyncio.sleep(DEBOUNCE)
                 event.clear()

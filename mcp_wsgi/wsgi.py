@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
@@ -128,9 +129,21 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
     )
 
 
-def _respond(response: HTTPResponse, start_response: StartResponse) -> Iterable[bytes]:
+def _unbuffer(environ: WSGIEnvironment) -> None:
+    """Let a stream through at once where the server would collect it.
+
+    waitress sends nothing before ``send_bytes`` (18,000) are there. The limit is lifted for this connection only.
+    """
+    channel = getattr(environ.get("waitress.client_disconnected"), "__self__", None)
+    if channel is not None and hasattr(channel, "adj"):
+        channel.adj = copy.copy(channel.adj)
+        channel.adj.send_bytes = 1
+
+
+def _respond(response: HTTPResponse, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     start_response(_STATUS_LINES[response.status], response.headers)
     if response.stream is not None:
+        _unbuffer(environ)
         stream: Iterable[bytes] = response.stream
         return stream
     return [response.body] if response.body else []
@@ -163,8 +176,8 @@ class WSGIApp:
         """Answer one request (PEP 3333)."""
         path = environ.get("PATH_INFO", "")
         if not self._paths.is_endpoint(path, mounted=bool(environ.get("SCRIPT_NAME"))):
-            return _respond(not_found(environ["REQUEST_METHOD"]), start_response)
-        return _respond(self.endpoint.handle(make_request(environ)), start_response)
+            return _respond(not_found(environ["REQUEST_METHOD"]), environ, start_response)
+        return _respond(self.endpoint.handle(make_request(environ)), environ, start_response)
 
 
 class WSGIMiddleware:

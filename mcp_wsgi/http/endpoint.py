@@ -96,6 +96,8 @@ class Endpoint:
         self._streams = streams
         self.policy = policy if policy is not None else HTTPPolicy()
         self._auth = check_auth(auth)
+        if streams is not None:
+            streams.attach(server)
 
     def handle(self, request: HTTPRequest) -> HTTPResponse:
         """Answer a request in this thread."""

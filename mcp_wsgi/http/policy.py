@@ -48,8 +48,8 @@ class HTTPPolicy:
         allowed_hosts: The ``Host`` headers that are answered: ``name``, ``name:port`` or ``.name`` with everything
             below it. ``None`` answers all, which is right behind a proxy that checks.
         body_limit: The longest body that is read, in bytes.
-        keep_alive: How long a stream may be silent before it says something, in seconds; this is also how soon a client
-            that has gone is noticed.
+        keep_alive: How soon a client that has gone is noticed, in seconds. A silent stream sends a comment line at half
+            of it, since the first write to a dead connection often still succeeds.
         max_listens: How many ``subscriptions/listen`` streams one process holds open. Each occupies a thread of a
         threaded
             WSGI server, so the default there is 2, 1 where a worker has one thread only, 1,000 under gevent, and
@@ -94,6 +94,11 @@ class HTTPPolicy:
         object.__setattr__(self, "_hosts", hosts)
         extra = tuple(name.lower() for name in self.allowed_headers)
         object.__setattr__(self, "_headers", (*_ALLOWED_HEADERS, *extra))
+
+    @property
+    def comment_interval(self) -> float:
+        """How long a stream may be silent, in seconds."""
+        return self.keep_alive / 2
 
     def listen_limit(self, *, exclusive: bool | None) -> int:
         """Say how many listeners one process holds open.

@@ -10,12 +10,13 @@ The endpoint asks a door's :class:`Streams` to start a request aside, and gets t
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..exceptions import InternalError
 from ..protocol.codec import encode
@@ -26,6 +27,10 @@ from ..server.context import Cancellation, Context
 from ..server.dispatch import dispatch, failure_id
 from ..server.drive import run_sync
 from .policy import HTTPPolicy
+from .shutdown import close_on_signals
+
+if TYPE_CHECKING:
+    from ..server import Server
 
 __all__ = [
     "COMMENT",
@@ -61,6 +66,11 @@ STREAM_HEADERS: list[tuple[str, str]] = [
 Around = Callable[[], "AbstractContextManager[Any]"]
 
 
+def _is_gevent_patched() -> bool:
+    monkey = sys.modules.get("gevent.monkey")
+    return monkey is not None and bool(monkey.is_module_patched("threading"))
+
+
 class Overload(Exception):  # noqa: N818 - the endpoint's answer, not an error of its own
     """Say that as many listeners are open as the process takes."""
 
@@ -77,6 +87,9 @@ class Streams(Protocol):
 
     #: Whether ``start`` and ``listen`` give something to await.
     is_async: bool
+
+    def attach(self, server: Server) -> None:
+        """Prepare to stream a server's answers."""
 
     def start(self, context: Context) -> Any:
         """Dispatch a request aside; give an :class:`Outcome`."""
@@ -234,6 +247,10 @@ class ThreadStreams:
         self._lock = threading.Lock()
         self._listens = 0
 
+    def attach(self, server: Server) -> None:
+        """End the server's subscriptions when the process is told to stop."""
+        close_on_signals(server)
+
     def start(self, context: Context) -> Outcome:
         """Dispatch a request in a thread and wait for the first thing it has to say.
 
@@ -254,10 +271,10 @@ class ThreadStreams:
 
         run = contextvars.copy_context().run
         threading.Thread(target=run, args=(work,), name="mcp_wsgi stream", daemon=True).start()
-        first = channel.get(self._policy.keep_alive)
+        first = channel.get(self._policy.comment_interval)
         if first is not None and first[1]:
             return Outcome(first[0])
-        return Outcome(None, _CallStream(channel, first, cancellation, self._policy.keep_alive))
+        return Outcome(None, _CallStream(channel, first, cancellation, self._policy.comment_interval))
 
     def listen(self, context: Context, honoured: dict[str, Any]) -> _ListenStream:
         """Open the stream of a listener.
@@ -265,14 +282,16 @@ class ThreadStreams:
         Raises:
             Overload: As many are open as the policy allows.
         """
-        exclusive = bool(getattr(context.request, "exclusive", False))
+        close_on_signals(context.server)
+        # Under gevent a thread is a greenlet, and a listener costs no more than on an event loop.
+        exclusive = None if _is_gevent_patched() else bool(getattr(context.request, "exclusive", False))
         with self._lock:
             if self._listens >= self._policy.listen_limit(exclusive=exclusive):
                 raise Overload
             self._listens += 1
         lifetime = self._policy.lifetime(exclusive=exclusive)
         return _ListenStream(
-            context, honoured, lifetime=lifetime, keep_alive=self._policy.keep_alive, ended=self._release
+            context, honoured, lifetime=lifetime, keep_alive=self._policy.comment_interval, ended=self._release
         )
 
     def _release(self) -> None:
