@@ -9,6 +9,7 @@ Where no server has installed a handler of its own, nothing is changed: the proc
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 from collections.abc import Callable
@@ -32,8 +33,9 @@ class _Chained:
         self._previous = previous
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        # In a thread: the handler interrupts this one anywhere, also while it holds a lock that closing needs.
-        threading.Thread(target=_close_all, name="mcp_wsgi shutdown", daemon=True).start()
+        # In a thread: the handler interrupts this one anywhere, also while it holds a lock that closing needs. By the
+        # plain function: Thread.start() waits for its thread, which gevent forbids in a signal handler.
+        _thread.start_new_thread(_close_all, ())
         self._previous(number, frame)
 
 
