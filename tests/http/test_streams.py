@@ -1,0 +1,302 @@
+"""Streams from a thread: late commitment, order, cancellation, and the bounds of listeners.
+
+2026-07-28, basic/transports/streamable-http, Receiving Messages; basic/patterns/cancellation and subscriptions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mcp_wsgi import Context, HTTPPolicy, Server, public
+from mcp_wsgi.http.endpoint import Endpoint
+from mcp_wsgi.http.messages import HTTPRequest, HTTPResponse
+from mcp_wsgi.http.streams import CAPACITY, ThreadStreams
+from mcp_wsgi.protocol.codec import encode
+from mcp_wsgi.protocol.sse import EventDecoder
+from tests.modern import BOTH, headers_of, message
+
+VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
+QUICK = HTTPPolicy(keep_alive=0.2)
+
+
+def a_server() -> Server:
+    server = Server("streams")
+
+    @server.tool
+    def count(to: int, ctx: Context) -> int:
+        for step in range(to):
+            ctx.report_progress(step + 1, to)
+        return to
+
+    @server.tool
+    def silent(ctx: Context, seconds: float = 0.0) -> str:
+        time.sleep(seconds)
+        return VARIABLE.get()
+
+    @server.tool
+    def chatty(ctx: Context) -> str:
+        ctx.debug("quiet")
+        ctx.warning({"loud": True})
+        return "said"
+
+    @server.tool
+    def leave(ctx: Context) -> str:
+        ctx.report_progress(1)
+        raise SystemExit("secret")
+
+    return server
+
+
+def post(
+    endpoint: Endpoint, request: dict[str, Any], *, accept: str | None = BOTH, exclusive: bool = False
+) -> HTTPResponse:
+    body = encode(request)
+    headers = headers_of(request, accept=accept)
+    return endpoint.handle(HTTPRequest("POST", headers, lambda size: body[:size], exclusive=exclusive))
+
+
+def an_endpoint(server: Server | None = None, policy: HTTPPolicy = QUICK, **options: Any) -> Endpoint:
+    return Endpoint(server or a_server(), auth=public, policy=policy, streams=ThreadStreams(policy, **options))
+
+
+def call(name: str, token: str | int | None = "t", level: str | None = None, **arguments: Any) -> dict[str, Any]:
+    return message("tools/call", progress_token=token, log_level=level, name=name, arguments=arguments)
+
+
+def events(response: HTTPResponse) -> list[dict[str, Any]]:
+    decoder = EventDecoder()
+    found = [json.loads(event.data) for chunk in response.stream for event in decoder.feed(chunk)]
+    response.stream.close()
+    return found
+
+
+def listen(request_id: str | int = 1, **wanted: Any) -> dict[str, Any]:
+    return message("subscriptions/listen", request_id=request_id, notifications=wanted or {"toolsListChanged": True})
+
+
+def until(condition: Any, seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_progress_comes_before_the_answer_and_nothing_after_it():
+    response = post(an_endpoint(), call("count", token=0, to=3))
+    assert response.status == 200
+    *progress, answer = events(response)
+    assert [each["params"] for each in progress] == [
+        {"progressToken": 0, "progress": step, "total": 3} for step in (1, 2, 3)
+    ]
+    assert answer["result"]["structuredContent"] == 3
+
+
+def test_a_stream_says_that_nothing_may_hold_it_back():
+    response = post(an_endpoint(), call("count", to=1))
+    headers = dict(response.headers)
+    assert headers["Content-Type"] == "text/event-stream"
+    assert headers["X-Accel-Buffering"] == "no"
+    assert headers["Cache-Control"] == "no-cache, no-transform"
+    assert "Content-Length" not in headers
+    response.stream.close()
+
+
+def test_a_handler_that_says_nothing_first_is_answered_with_json_and_its_own_status():
+    assert post(an_endpoint(), call("silent")).stream is None
+    refused = post(an_endpoint(), call("nope"))
+    assert (refused.status, refused.stream) == (400, None)
+
+
+@pytest.mark.parametrize("accept", ["application/json", None, "*/*"])
+def test_a_client_that_does_not_name_event_streams_gets_json(accept):
+    response = post(an_endpoint(), call("count", to=2), accept=accept)
+    assert response.stream is None
+    assert json.loads(response.body)["result"]["structuredContent"] == 2
+
+
+def test_without_a_token_or_level_there_is_nothing_to_stream():
+    assert post(an_endpoint(), call("count", token=None, to=2)).stream is None
+
+
+def test_logs_at_or_above_the_level_are_streamed():
+    log, answer = events(post(an_endpoint(), call("chatty", token=None, level="warning")))
+    assert log["params"] == {"level": "warning", "data": {"loud": True}}
+    assert answer["result"]["content"][0]["text"] == "said"
+
+
+def test_a_silent_handler_opens_the_stream_after_the_interval_with_a_comment():
+    response = post(an_endpoint(), call("silent", seconds=0.25))
+    first = next(response.stream)
+    assert first.startswith(b":")
+    assert events(response)[-1]["result"]["content"][0]["text"] == "unset"
+
+
+def test_context_variables_of_the_request_are_seen_by_the_handler():
+    token = VARIABLE.set("mine")
+    try:
+        response = post(an_endpoint(), call("silent"))
+    finally:
+        VARIABLE.reset(token)
+    assert json.loads(response.body)["result"]["content"][0]["text"] == "mine"
+
+
+def test_closing_the_stream_cancels_the_handler_and_its_thread_ends():
+    seen: list[bool] = []
+    server = a_server()
+
+    @server.tool
+    def endless(ctx: Context) -> str:
+        ctx.report_progress(1)
+        until(lambda: ctx.cancelled)
+        ctx.report_progress(2)
+        seen.append(ctx.cancelled)
+        return "nobody reads this"
+
+    response = post(an_endpoint(server), call("endless"))
+    assert b"progress" in next(response.stream)
+    response.stream.close()
+    until(lambda: seen == [True])
+    assert list(response.stream) == []
+    until(lambda: not any(thread.name == "mcp_wsgi stream" for thread in threading.enumerate()))
+
+
+def test_a_reader_that_is_slow_makes_the_handler_wait_and_loses_nothing():
+    response = post(an_endpoint(), call("count", to=CAPACITY * 3))
+    time.sleep(0.05)
+    *progress, answer = events(response)
+    assert len(progress) == CAPACITY * 3
+    assert answer["result"]["structuredContent"] == CAPACITY * 3
+
+
+def test_a_handler_that_is_blocked_by_a_full_stream_is_freed_when_the_client_leaves():
+    response = post(an_endpoint(), call("count", to=CAPACITY * 3))
+    response.stream.close()
+    until(lambda: not any(thread.name == "mcp_wsgi stream" for thread in threading.enumerate()))
+
+
+def test_a_handler_that_exits_is_answered_with_a_generic_error(caplog):
+    *_, answer = events(post(an_endpoint(), call("leave")))
+    assert answer["error"]["code"] == -32603
+    assert "secret" not in json.dumps(answer)
+    assert "SystemExit" in caplog.text
+
+
+def test_the_handler_runs_inside_what_the_door_puts_around_it():
+    order: list[str] = []
+
+    def around() -> contextlib.AbstractContextManager[None]:
+        order.append(f"made {threading.current_thread() is threading.main_thread()}")
+
+        @contextlib.contextmanager
+        def manager() -> Iterator[None]:
+            order.append(f"entered {threading.current_thread() is threading.main_thread()}")
+            yield
+            order.append("left")
+
+        return manager()
+
+    post(an_endpoint(around=around), call("silent"))
+    assert order == ["made True", "entered False", "left"]
+
+
+# Subscriptions
+
+
+def test_a_listen_acknowledges_first_then_tells_changes_and_ends_with_a_result():
+    server = a_server()
+    response = post(an_endpoint(server), listen("s"))
+    frames = iter(response.stream)
+    assert b"notifications/subscriptions/acknowledged" in next(frames)
+    server.add_tool({"name": "new", "handler": lambda arguments, ctx: "x"})
+    assert b"notifications/tools/list_changed" in next(frames)
+    server.close()
+    last = json.loads(next(frames).split(b"data: ")[1])
+    assert last["id"] == "s"
+    assert last["result"]["resultType"] == "complete"
+    assert list(frames) == []
+    response.stream.close()
+    response.stream.close()
+    assert len(server.bus) == 0
+
+
+def test_a_silent_listen_sends_comments_and_ends_at_its_lifetime():
+    policy = HTTPPolicy(keep_alive=0.1, listen_lifetime=0.18)
+    response = post(an_endpoint(policy=policy), listen())
+    _, *comments, last = list(response.stream)
+    response.stream.close()
+    assert comments
+    assert all(comment == b":\n\n" for comment in comments)
+    assert b'"resultType":"complete"' in last
+
+
+def test_over_the_cap_a_clear_error_says_to_come_back():
+    policy = HTTPPolicy(max_listens=1, keep_alive=0.2)
+    endpoint = an_endpoint(policy=policy)
+    first = post(endpoint, listen())
+    refused = post(endpoint, listen(2))
+    assert refused.status == 503
+    assert ("Retry-After", "10") in refused.headers
+    assert json.loads(refused.body)["id"] == 2
+    first.stream.close()
+    again = post(endpoint, listen(3))
+    assert again.status == 200
+    again.stream.close()
+
+
+@pytest.mark.parametrize(("exclusive", "expected"), [(True, 1), (False, 2)])
+def test_by_default_listeners_never_take_all_threads_of_a_server(exclusive, expected):
+    endpoint = an_endpoint()
+    opened = [post(endpoint, listen(number), exclusive=exclusive) for number in range(3)]
+    assert [each.status for each in opened].count(200) == expected
+    for each in opened:
+        if each.stream is not None:
+            each.stream.close()
+
+
+def test_a_listener_that_blocks_its_worker_lives_shorter_than_the_server_waits():
+    assert HTTPPolicy().lifetime(exclusive=True) < 30 < HTTPPolicy().lifetime(exclusive=False)
+    assert HTTPPolicy(listen_lifetime=5).lifetime(exclusive=True) == 5
+
+
+def test_a_listen_without_event_streams_is_refused_with_the_reason():
+    response = post(an_endpoint(), listen(), accept="application/json")
+    assert response.status == 400
+    assert "text/event-stream" in json.loads(response.body)["error"]["message"]
+
+
+def test_a_listen_with_a_bad_filter_or_version_is_refused():
+    assert post(an_endpoint(), message("subscriptions/listen")).status == 400
+    other = listen()
+    other["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2099-01-01"
+    refused = post(an_endpoint(), other)
+    assert (refused.status, json.loads(refused.body)["error"]["code"]) == (400, -32022)
+
+
+def test_where_nothing_can_be_streamed_there_is_no_listen():
+    endpoint = Endpoint(a_server(), auth=public)
+    response = post(endpoint, listen())
+    assert (response.status, json.loads(response.body)["error"]["code"]) == (404, -32601)
+
+
+def test_a_legacy_client_has_no_listen():
+    endpoint = an_endpoint()
+    body = encode({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {"notifications": {}}})
+    headers = [("content-type", "application/json"), ("accept", BOTH)]
+    response = endpoint.handle(HTTPRequest("POST", headers, lambda size: body))
+    assert json.loads(response.body)["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize("options", [{"keep_alive": 0}, {"listen_lifetime": 0}])
+def test_intervals_must_be_positive(options):
+    from mcp_wsgi import ConfigurationError
+
+    with pytest.raises(ConfigurationError, match="positive"):
+        HTTPPolicy(**options)
