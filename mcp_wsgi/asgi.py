@@ -11,8 +11,9 @@ import functools
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from inspect import isawaitable
 from typing import Any, TypeVar
 
@@ -22,14 +23,14 @@ from .http.endpoint import Endpoint, not_found
 from .http.messages import BodyError, HTTPRequest, HTTPResponse
 from .http.paths import EndpointPaths
 from .http.policy import HTTPPolicy
-from .http.shutdown import close_on_signals
+from .http.shutdown import close_on_signals, close_with_hypercorn
 from .http.streams import CAPACITY, COMMENT, DEBOUNCE, Outcome, Overload, failed, frame
 from .server import Cancellation, Context, Server
 from .server.bus import Subscription
 from .server.dispatch import dispatch
 from .server.drive import Steps
 
-__all__ = ["ASGIApp", "ASGIMiddleware", "AsyncStreams", "ThreadPool", "run_async"]
+__all__ = ["ASGIApp", "ASGIMiddleware", "AsyncStreams", "ThreadPool", "make_request", "run_async"]
 
 T = TypeVar("T")
 Scope = MutableMapping[str, Any]
@@ -44,6 +45,8 @@ InThread = Callable[[Callable[..., Any], "tuple[Any, ...]", "Mapping[str, Any]"]
 DEFAULT_THREADS = 40
 #: How long an async handler may go on after its client has gone, in seconds; then its task is cancelled.
 GRACE = 1.0
+#: How long to wait before ``receive`` is asked again where it gives what cannot come, in seconds.
+REPLAY_PAUSE = 0.5
 
 
 async def run_async(steps: Steps[T], in_thread: InThread) -> T:
@@ -64,12 +67,26 @@ async def run_async(steps: Steps[T], in_thread: InThread) -> T:
                 if isawaitable(value):
                     value = await value
             except BaseException as error:  # noqa: BLE001, PERF203 - the steps decide what becomes of it
-                call = steps.throw(error)
+                call = steps.throw(_bearable(error))
             else:
                 call = steps.send(value)
     except StopIteration as stop:
         result: T = stop.value
         return result
+
+
+def _bearable(error: BaseException) -> BaseException:
+    """Make an ordinary failure of what a handler raises and what, out of a task, would mean the task or its loop."""
+    if isinstance(error, asyncio.CancelledError):
+        # What a handler awaits may be cancelled by others; then this request is not. Python 3.10 cannot tell.
+        cancelling = getattr(asyncio.current_task(), "cancelling", None)
+        if cancelling is None or cancelling():
+            return error
+    elif not isinstance(error, SystemExit):
+        return error
+    failure = RuntimeError(f"The handler raised {type(error).__name__}")
+    failure.__cause__ = error
+    return failure
 
 
 class ThreadPool:
@@ -106,16 +123,16 @@ class _Mailbox:
     progress and logs are theirs to lose (2026-07-28, basic/patterns/progress), the answer is not among them.
     """
 
-    __slots__ = ("_items", "_loop", "ready")
+    __slots__ = ("_items", "loop", "ready")
 
     def __init__(self) -> None:
         self._items: deque[dict[str, Any]] = deque(maxlen=CAPACITY * 10)
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self.ready = asyncio.Event()
 
     def put(self, message: dict[str, Any]) -> None:
         self._items.append(message)
-        self._loop.call_soon_threadsafe(self.ready.set)
+        _notify(self.loop, self.ready)
 
     def take(self) -> dict[str, Any] | None:
         return self._items.popleft() if self._items else None
@@ -132,8 +149,110 @@ async def _wait(event: asyncio.Event, timeout: float) -> bool:
     return True
 
 
+def _notify(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    """Set an event of a loop from any thread; where the loop has ended, nobody waits."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(event.set)
+
+
+class _CallStream:
+    """The body of a streamed answer. Whoever sends it closes it, however the request ends."""
+
+    def __init__(
+        self,
+        context: Context,
+        mailbox: _Mailbox,
+        first: dict[str, Any] | None,
+        task: asyncio.Future[dict[str, Any]],
+        cancellation: Cancellation,
+        interval: float,
+    ) -> None:
+        self._context = context
+        self._mailbox = mailbox
+        self._task = task
+        self._cancellation = cancellation
+        self._interval = interval
+        self._frames = self._messages(first)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._frames
+
+    async def _messages(self, message: dict[str, Any] | None) -> AsyncGenerator[bytes, None]:
+        mailbox = self._mailbox
+        yield COMMENT if message is None else frame(message)
+        while True:
+            while (message := mailbox.take()) is not None:
+                yield frame(message)
+            if self._task.done():
+                break
+            mailbox.ready.clear()
+            if not await _wait(mailbox.ready, self._interval):
+                yield COMMENT
+        yield frame(_answer_of(self._task, self._context))
+
+    def close(self) -> None:
+        """Cancel the handler, if it has not ended."""
+        _abandon(self._task, self._cancellation, self._mailbox.loop)
+
+    async def aclose(self) -> None:
+        """End the iteration, and cancel the handler if it has not ended."""
+        self.close()
+        await self._frames.aclose()
+
+
+class _ListenStream:
+    """The body of a ``subscriptions/listen`` answer."""
+
+    def __init__(
+        self, context: Context, honoured: dict[str, Any], policy: HTTPPolicy, opened: set[_ListenStream]
+    ) -> None:
+        self._event = asyncio.Event()
+        wake = functools.partial(_notify, asyncio.get_running_loop(), self._event)
+        self._subscription = Subscription(context.request_id, honoured, wake)
+        self._server = context.server
+        self._interval = policy.comment_interval
+        self._deadline = time.monotonic() + policy.lifetime(exclusive=None)
+        self._opened = opened
+        opened.add(self)
+        self._server.bus.subscribe(self._subscription)
+        self._frames = self._messages()
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._frames
+
+    async def _messages(self) -> AsyncGenerator[bytes, None]:
+        subscription, event = self._subscription, self._event
+        yield frame(subscription.acknowledgement())
+        while True:
+            left = self._deadline - time.monotonic()
+            woken = left > 0 and await _wait(event, min(left, self._interval))
+            if subscription.is_due and not subscription.closed:
+                await asyncio.sleep(DEBOUNCE)
+            event.clear()
+            for message in subscription.drain():
+                yield frame(message)
+            if subscription.closed or time.monotonic() >= self._deadline:
+                yield frame(subscription.completion(self._server.info))
+                return
+            if not woken:
+                yield COMMENT
+
+    def close(self) -> None:
+        """Stop to listen, and make room for another listener."""
+        self._server.bus.unsubscribe(self._subscription)
+        self._opened.discard(self)
+
+    async def aclose(self) -> None:
+        """End the iteration and stop to listen."""
+        self.close()
+        await self._frames.aclose()
+
+
 class AsyncStreams:
     """Streams for the ASGI door: handlers are tasks, and nothing waits in a thread but sync handlers.
+
+    The streams are iterated asynchronously. They have ``aclose()``, and for doors that close from another thread
+    ``close()``, which frees what they hold; both may be called more than once.
 
     Args:
         policy: The keep-alive interval and the bounds of listeners.
@@ -145,7 +264,8 @@ class AsyncStreams:
     def __init__(self, policy: HTTPPolicy, in_thread: InThread) -> None:
         self._policy = policy
         self._in_thread = in_thread
-        self._listens = 0
+        self._opened: set[_ListenStream] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def attach(self, server: Server) -> None:
         """End the server's subscriptions when the process is told to stop."""
@@ -157,76 +277,32 @@ class AsyncStreams:
         context.connect(mailbox.put, cancellation)
         task = asyncio.ensure_future(run_async(dispatch(context), self._in_thread))
         task.add_done_callback(lambda _: mailbox.ready.set())
-        await _wait(mailbox.ready, self._policy.comment_interval)
+        interval = self._policy.comment_interval
+        try:
+            await _wait(mailbox.ready, interval)
+        except asyncio.CancelledError:
+            # Some servers end the request's task when its client goes away.
+            _abandon(task, cancellation, mailbox.loop)
+            raise
         first = mailbox.take()
         if first is None and task.done():
             return Outcome(_answer_of(task, context))
-        return Outcome(None, self._follow(context, mailbox, first, task, cancellation))
+        return Outcome(None, _CallStream(context, mailbox, first, task, cancellation, interval))
 
-    async def _follow(
-        self,
-        context: Context,
-        mailbox: _Mailbox,
-        message: dict[str, Any] | None,
-        task: asyncio.Future[dict[str, Any]],
-        cancellation: Cancellation,
-    ) -> AsyncIterator[bytes]:
-        try:
-            yield COMMENT if message is None else frame(message)
-            while True:
-                while (message := mailbox.take()) is not None:
-                    yield frame(message)
-                if task.done():
-                    break
-                mailbox.ready.clear()
-                if not await _wait(mailbox.ready, self._policy.comment_interval):
-                    yield COMMENT
-            yield frame(_answer_of(task, context))
-        finally:
-            if not task.done():
-                cancellation.cancel()
-                _cancel_later(task)
-
-    async def listen(self, context: Context, honoured: dict[str, Any]) -> AsyncIterator[bytes]:
+    async def listen(self, context: Context, honoured: dict[str, Any]) -> _ListenStream:
         """Open the stream of a listener.
 
         Raises:
             Overload: As many are open as the policy allows.
         """
         close_on_signals(context.server)
-        if self._listens >= self._policy.listen_limit(exclusive=None):
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop = loop
+            close_with_hypercorn()
+        if len(self._opened) >= self._policy.listen_limit(exclusive=None):
             raise Overload
-        self._listens += 1
-        return self._changes(context, honoured)
-
-    async def _changes(self, context: Context, honoured: dict[str, Any]) -> AsyncIterator[bytes]:
-        event, loop = asyncio.Event(), asyncio.get_running_loop()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(event.set)
-
-        subscription = Subscription(context.request_id, honoured, wake)
-        bus = context.server.bus
-        bus.subscribe(subscription)
-        deadline = time.monotonic() + self._policy.lifetime(exclusive=None)
-        try:
-            yield frame(subscription.acknowledgement())
-            while True:
-                left = deadline - time.monotonic()
-                woken = left > 0 and await _wait(event, min(left, self._policy.comment_interval))
-                if subscription.is_due and not subscription.closed:
-                    await asyncio.sleep(DEBOUNCE)
-                event.clear()
-                for message in subscription.drain():
-                    yield frame(message)
-                if subscription.closed or time.monotonic() >= deadline:
-                    yield frame(subscription.completion(context.server.info))
-                    return
-                if not woken:
-                    yield COMMENT
-        finally:
-            bus.unsubscribe(subscription)
-            self._listens -= 1
+        return _ListenStream(context, honoured, self._policy, self._opened)
 
 
 def _answer_of(task: asyncio.Future[dict[str, Any]], context: Context) -> dict[str, Any]:
@@ -235,9 +311,12 @@ def _answer_of(task: asyncio.Future[dict[str, Any]], context: Context) -> dict[s
     return task.result()
 
 
-def _cancel_later(task: asyncio.Future[Any]) -> None:
-    """Give a handler a moment to see ``ctx.cancelled``, then cancel its task."""
-    asyncio.get_running_loop().call_later(GRACE, task.cancel)
+def _abandon(task: asyncio.Future[Any], cancellation: Cancellation, loop: asyncio.AbstractEventLoop) -> None:
+    """Tell a handler that its client has gone, give it a moment to see it, then cancel its task."""
+    if not task.done():
+        cancellation.cancel()
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: loop.call_later(GRACE, task.cancel))
 
 
 def _headers(scope: Scope) -> list[tuple[str, str]]:
@@ -254,11 +333,18 @@ def _length(headers: list[tuple[str, str]]) -> int | None:
     return int(value)
 
 
-class _Disconnected(Exception):  # noqa: N818 - nobody is there to be told
-    """Say that the client went away before its request was complete."""
+class _Disconnected(BaseException):
+    """Say that the client went away before its request was complete: nobody is there to be told, so no rung answers."""
 
 
-def _make_request(scope: Scope, receive: Receive) -> HTTPRequest:
+def make_request(scope: Scope, receive: Receive, *, raw: Any = None) -> HTTPRequest:
+    """Translate a scope, for this door and for those of frameworks that are built on ASGI.
+
+    Args:
+        scope: The scope.
+        receive: Gives the messages of the body.
+        raw: What handlers find as ``ctx.request.raw``, by default the scope.
+    """
     headers = _headers(scope)
     problem: BodyError | None = None
     try:
@@ -281,7 +367,8 @@ def _make_request(scope: Scope, receive: Receive) -> HTTPRequest:
                 break
         return b"".join(chunks)[:size]
 
-    return HTTPRequest(scope["method"], headers, read_body, content_length=length, raw=scope, is_async=True)
+    raw = scope if raw is None else raw
+    return HTTPRequest(scope["method"], headers, read_body, content_length=length, raw=raw, is_async=True)
 
 
 class ASGIApp:
@@ -339,14 +426,11 @@ class ASGIApp:
                 return
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        root = scope.get("root_path", "")
-        path = scope["path"]
-        # Since ASGI 2.4 the path holds the mount point too; older servers and some routers leave it out.
-        below = path[len(root) :] if root and path.startswith(root) else path
-        if not self._paths.is_endpoint(below, mounted=bool(root)):
+        below = _below(scope)
+        if not self._paths.is_endpoint(below, mounted=bool(scope.get("root_path"))):
             await _send(not_found(scope["method"]), send)
             return
-        request = _make_request(scope, receive)
+        request = make_request(scope, receive)
         try:
             response = await run_async(self.endpoint.steps(request), self._in_thread)
         except _Disconnected:
@@ -357,43 +441,57 @@ class ASGIApp:
             await _send_stream(response, receive, send)
 
 
+def _below(scope: Scope) -> str:
+    """Give the path below the mount point: since ASGI 2.4 the path holds both, older servers leave the first out."""
+    root: str = scope.get("root_path", "").rstrip("/")
+    path: str = scope["path"]
+    return path[len(root) :] if path == root or path.startswith(root + "/") else path
+
+
+def _raw_headers(response: HTTPResponse) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1").lower(), value.encode("latin-1")) for name, value in response.headers]
+
+
 async def _send(response: HTTPResponse, send: Send) -> None:
-    headers = [(name.encode("latin-1").lower(), value.encode("latin-1")) for name, value in response.headers]
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": response.body})
+    # "If send is called on a closed connection the server should raise a server-specific subclass of OSError."
+    with suppress(OSError):
+        await send({"type": "http.response.start", "status": response.status, "headers": _raw_headers(response)})
+        await send({"type": "http.response.body", "body": response.body})
 
 
 async def _send_stream(response: HTTPResponse, receive: Receive, send: Send) -> None:
-    headers = [(name.encode("latin-1").lower(), value.encode("latin-1")) for name, value in response.headers]
-    sender = asyncio.ensure_future(_send_frames(response.status, headers, response.stream, send))
+    sender = asyncio.ensure_future(_send_frames(response, send))
     watcher = asyncio.ensure_future(_disconnect(receive))
     try:
         await asyncio.wait({sender, watcher}, return_when=asyncio.FIRST_COMPLETED)
     finally:
+        # Before anything is awaited: the sender may not even have begun, and this task may be cancelled again.
+        response.stream.close()
         watcher.cancel()
-        if not sender.done():
-            sender.cancel()
+        sender.cancel()
         await asyncio.wait({sender, watcher})
-    if not sender.cancelled() and isinstance(sender.exception(), OSError):
-        return  # the server says so where the client went away while something was sent
     if not sender.cancelled():
         sender.result()
 
 
-async def _send_frames(status: int, headers: Any, frames: AsyncIterator[bytes], send: Send) -> None:
+async def _send_frames(response: HTTPResponse, send: Send) -> None:
+    headers = _raw_headers(response)
     try:
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        async for data in frames:
-            await send({"type": "http.response.body", "body": data, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        with suppress(OSError):
+            await send({"type": "http.response.start", "status": response.status, "headers": headers})
+            async for data in response.stream:
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
     finally:
-        await frames.aclose()  # type: ignore[attr-defined]
+        await response.stream.aclose()
 
 
 async def _disconnect(receive: Receive) -> None:
-    """Wait until the client goes away. The body has been read, so nothing else can come."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    """Wait until the client goes away. The body has been read, so nothing else should come."""
+    with suppress(OSError):
+        while (await receive())["type"] != "http.disconnect":
+            # Middleware that replays a body may do so for ever, without giving way to the loop.
+            await asyncio.sleep(REPLAY_PAUSE)
 
 
 class ASGIMiddleware:
@@ -432,10 +530,7 @@ class ASGIMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or let the application do it."""
-        if scope["type"] == "http":
-            root, path = scope.get("root_path", ""), scope["path"]
-            below = path[len(root) :] if root and path.startswith(root) else path
-            if self._paths.contains(below):
-                await self._mcp(scope, receive, send)
-                return
+        if scope["type"] == "http" and self._paths.contains(_below(scope)):
+            await self._mcp(scope, receive, send)
+            return
         await self.app(scope, receive, send)

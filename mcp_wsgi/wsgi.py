@@ -20,7 +20,7 @@ from .server import Server
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-__all__ = ["WSGIApp", "WSGIMiddleware", "make_request"]
+__all__ = ["WSGIApp", "WSGIMiddleware", "make_request", "unbuffer"]
 
 _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 _DIGITS = re.compile(r"[0-9]{1,19}\Z")
@@ -129,8 +129,8 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
     )
 
 
-def _unbuffer(environ: WSGIEnvironment) -> None:
-    """Let a stream through at once where the server would collect it.
+def unbuffer(environ: WSGIEnvironment) -> None:
+    """Let a stream through at once where the server would collect it; for this door and for those built on WSGI.
 
     waitress sends nothing before ``send_bytes`` (18,000) are there. The limit is lifted for this connection only.
     """
@@ -143,7 +143,7 @@ def _unbuffer(environ: WSGIEnvironment) -> None:
 def _respond(response: HTTPResponse, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     start_response(_STATUS_LINES[response.status], response.headers)
     if response.stream is not None:
-        _unbuffer(environ)
+        unbuffer(environ)
         stream: Iterable[bytes] = response.stream
         return stream
     return [response.body] if response.body else []

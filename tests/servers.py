@@ -1,4 +1,4 @@
-"""Real WSGI servers on the loopback interface, for as long as a `with` block lasts.
+"""Real WSGI and ASGI servers on the loopback interface, for as long as a `with` block lasts.
 
     with serve("gunicorn-gthread", "tests.apps.echo:application", workers=2) as server:
         requests.post(server.url + "/mcp", ...)
@@ -11,6 +11,7 @@ no command of their own.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import re
 import shutil
@@ -26,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["KINDS", "NotStarted", "Running", "available", "serve"]
+__all__ = ["ASGI_KINDS", "KINDS", "NotStarted", "Running", "available", "serve"]
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 30.0
@@ -142,8 +143,42 @@ _COMMANDS: dict[str, Callable[[_Plan], list[str]]] = {
 KINDS = tuple(_COMMANDS)
 
 
+def _uvicorn(http: str, loop: str) -> Callable[[_Plan], list[str]]:
+    def command(plan: _Plan) -> list[str]:
+        where = ["--host", plan.host, "--port", str(plan.port), "--workers", str(plan.workers)]
+        return [sys.executable, "-m", "uvicorn", *where, "--http", http, "--loop", loop, *plan.options, plan.target]
+
+    return command
+
+
+def _hypercorn(plan: _Plan) -> list[str]:
+    return [sys.executable, "-m", "hypercorn", "--bind", plan.address, *plan.options, plan.target]
+
+
+def _granian(plan: _Plan) -> list[str]:
+    where = ["--interface", "asgi", "--host", plan.host, "--port", str(plan.port)]
+    return [sys.executable, "-m", "granian", *where, *plan.options, plan.target]
+
+
+def _daphne(plan: _Plan) -> list[str]:
+    return [sys.executable, "-m", "daphne", "-b", plan.host, "-p", str(plan.port), *plan.options, plan.target]
+
+
+_ASGI_COMMANDS: dict[str, Callable[[_Plan], list[str]]] = {
+    "uvicorn": _uvicorn("httptools", "uvloop"),
+    "uvicorn-h11": _uvicorn("h11", "asyncio"),
+    "hypercorn": _hypercorn,
+    "granian": _granian,
+    "daphne": _daphne,
+}
+_COMMANDS |= _ASGI_COMMANDS
+ASGI_KINDS = tuple(_ASGI_COMMANDS)
+
+
 def available(kind: str) -> bool:
-    """Return whether a kind of server is installed; only uWSGI, which has to be compiled, may be missing."""
+    """Return whether a kind of server is installed; uWSGI, which has to be compiled, may be missing, or one of ASGI."""
+    if kind in ASGI_KINDS:
+        return importlib.util.find_spec(kind.partition("-")[0]) is not None
     return kind != "uwsgi" or _uwsgi_binary() is not None
 
 
@@ -157,7 +192,7 @@ def serve(
     env: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
 ) -> Iterator[Running]:
-    """Start a server of one of `KINDS` for the application `module:name`, and stop it at the end.
+    """Start a server of one of `KINDS` or `ASGI_KINDS` for the application `module:name`, and stop it at the end.
 
     Waitress, werkzeug and wsgiref always have one process, and wsgiref and werkzeug as many threads as there
     are requests. `env` adds to this process's environment, `options` to the server's command.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _thread
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -20,7 +21,7 @@ from weakref import WeakSet
 if TYPE_CHECKING:
     from ..server import Server
 
-__all__ = ["close_on_signals"]
+__all__ = ["close_on_signals", "close_with_hypercorn"]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _servers: WeakSet[Server] = WeakSet()
@@ -66,3 +67,17 @@ def close_on_signals(server: Server) -> bool:
             signal.signal(number, _Chained(current))
             placed = True
     return placed
+
+
+def close_with_hypercorn() -> None:
+    """Close the servers' subscriptions when hypercorn tells the worker on this loop to stop.
+
+    Its workers get no signal, and the lifespan's end comes when the open responses have ended or were cut. What they
+    have is a task that waits for an event of the parent process; the end of that task is the sign.
+    """
+    if "hypercorn" in sys.modules:
+        import asyncio
+
+        for task in asyncio.all_tasks():
+            if getattr(task.get_coro(), "__qualname__", "") == "raise_shutdown":
+                task.add_done_callback(lambda _: _close_all())

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CannotInstall", "Step", "node_driver", "python_driver", "run_driver"]
+__all__ = ["CannotInstall", "Step", "environment", "node_driver", "python_driver", "run_command", "run_driver"]
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 LOCK_SECONDS = 600.0
@@ -45,11 +45,11 @@ def python_driver(name: str) -> list[str]:
     pins = (DRIVERS / f"{name}.txt").read_text()
 
     def install(home: Path) -> None:
-        _command([sys.executable, "-m", "venv", str(home)])
+        run_command([sys.executable, "-m", "venv", str(home)])
         quiet = ["--quiet", "--disable-pip-version-check"]
-        _command([str(home / "bin" / "python"), "-m", "pip", "install", *quiet, *pins.split()])
+        run_command([str(home / "bin" / "python"), "-m", "pip", "install", *quiet, *pins.split()])
 
-    home = _environment(f"{name}-py{sys.version_info[0]}{sys.version_info[1]}", pins, install)
+    home = environment(f"{name}-py{sys.version_info[0]}{sys.version_info[1]}", pins, install)
     return [str(home / "bin" / "python"), str(DRIVERS / f"{name}.py")]
 
 
@@ -64,9 +64,9 @@ def node_driver(name: str) -> list[str]:
         home.mkdir(parents=True)
         (home / "package.json").write_text(pins)
         quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
-        _command([npm, "install", *quiet], cwd=home)
+        run_command([npm, "install", *quiet], cwd=home)
 
-    home = _environment(name, pins, install)
+    home = environment(name, pins, install)
     # An ES module finds its packages from its own folder upwards, so the driver goes where they are.
     shutil.copyfile(DRIVERS / f"{name}.mjs", home / f"{name}.mjs")
     return [node, str(home / f"{name}.mjs")]
@@ -98,7 +98,7 @@ def _cache() -> Path:
     return folder.resolve()
 
 
-def _environment(name: str, pins: str, install: Callable[[Path], None]) -> Path:
+def environment(name: str, pins: str, install: Callable[[Path], None]) -> Path:
     """Return the environment of that name, made anew unless it is complete and has exactly these pins."""
     home = _cache() / name
     mark = home / "complete.txt"
@@ -126,7 +126,8 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _command(words: list[str], cwd: Path | None = None) -> None:
+def run_command(words: list[str], cwd: Path | None = None) -> None:
+    """Run a command that installs something; fail with what it printed if it fails."""
     try:
         done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
     except subprocess.TimeoutExpired:

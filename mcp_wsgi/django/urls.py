@@ -1,0 +1,23 @@
+"""The URL patterns of the endpoint that the settings describe: ``path("", include("mcp_wsgi.django.urls"))``."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+from .conf import conf
+from .views import Unavailable, logger, mcp_urls, patterns
+
+__all__ = ["app_name", "urlpatterns"]
+
+
+def _patterns() -> list[URLPattern]:
+    try:
+        return mcp_urls(conf.server, conf.path, auth=conf.auth, policy=conf.policy)
+    except Exception:  # noqa: BLE001 - whatever it is, the checks say it better
+        # Raised here, it would end `manage.py check` before that can say what is wrong.
+        logger.exception("The setting MCP cannot be used; manage.py check says why")
+        return patterns(Unavailable("mcp"), "mcp")
+
+
+app_name = "mcp_wsgi"
+urlpatterns = _patterns()

@@ -1,0 +1,57 @@
+"""The ASGI door on each ASGI server: an answer, a stream, a subscription, and a client that leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.modern import message
+from tests.servers import ASGI_KINDS, Running, available, serve
+from tests.streaming.client import Stream, call, post, structured, tool
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(scope="module", params=ASGI_KINDS)
+def server(request: pytest.FixtureRequest) -> Iterator[Running]:
+    if not available(request.param):
+        pytest.skip(f"{request.param} is not installed")
+    with serve(request.param, "tests.streaming.apps.asgi_app:application") as running:
+        yield running
+
+
+def test_discovery_and_calls_are_answered(server: Running) -> None:
+    discovered = post(server, message("server/discover"))
+    assert (discovered.status, discovered.header("content-type")) == (200, "application/json")
+    assert structured(call(server, "add", a=1, b=2)) == 3
+
+
+@pytest.mark.parametrize("name", ["report", "report_async"])
+def test_progress_arrives_while_the_tool_runs(server: Running, name: str) -> None:
+    *progress, (_, answer) = list(Stream(server, tool(name, times=5, seconds=0.5)))
+    delays = [arrived - float(event["params"]["message"]) for arrived, event in progress]
+    assert len(delays) == 5
+    assert max(delays) < 0.3
+    assert answer["result"]["structuredContent"] == 5
+
+
+def test_a_subscription_tells_of_a_change(server: Running) -> None:
+    stream = Stream.listening(server)
+    call(server, "change")
+    assert next(stream)[1]["method"] == "notifications/tools/list_changed"
+    stream.leave()
+
+
+@pytest.mark.parametrize("name", ["wait", "wait_async"])
+def test_a_client_that_leaves_is_noticed(server: Running, name: str) -> None:
+    left = Stream(server, tool(name, key=name)).leave()
+    log = server.wait_for_log(f"cancelled {name} True")
+    seen = re.search(rf"cancelled {name} True ([0-9.]+)", log)
+    assert seen is not None
+    assert float(seen[1]) - left < 1
+
+
+def test_the_log_has_no_traceback(server: Running) -> None:
+    server.assert_clean()

@@ -1,0 +1,10 @@
+"""The library as WSGI application."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.apps.django_library.settings")
+application = get_wsgi_application()

@@ -1,0 +1,91 @@
+"""The example application on real servers: progress arrives while the tool runs, and a client's leaving is noticed."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.flask_door.wire import call, headers_of, messages
+from tests.raw import Connection, chunked, exchange, json_post, request
+from tests.servers import Running, available, serve
+
+pytest.importorskip("flask_login")
+pytestmark = pytest.mark.servers
+
+SHOP = "tests.apps.flask_shop:application"
+THREADED = ["gunicorn-gthread", "gunicorn-gevent", "waitress", "werkzeug", "uwsgi"]
+LATEST = 0.3
+KEEP_ALIVE = 1.0
+
+
+@pytest.fixture(scope="module", params=THREADED)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    if not available(request.param):
+        pytest.skip(f"{request.param} is not installed")
+    with serve(request.param, SHOP, env={"SHOP_FOLDER": str(tmp_path_factory.mktemp("shop"))}) as running:
+        yield running
+        running.assert_clean()
+
+
+def post(message: Any) -> bytes:
+    usual = {"Content-Type", "Accept"}
+    more = [(name, value) for name, value in headers_of(message).items() if name not in usual]
+    return json_post("/mcp", message, [*more, ("Authorization", "Bearer token-of-ann")])
+
+
+@contextmanager
+def leaving_client(server: Running) -> Iterator[None]:
+    """Leave a silent tool alone, and see at the end that it noticed within the keep-alive interval."""
+    with Connection(server) as connection:
+        connection.send(post(call("wait", {"seconds": 30}, token="t")))
+        next(connection.pieces(connection.receive_head()))
+        left = time.monotonic()
+        connection.reset()
+    yield
+    log = server.wait_for_log("waiting ended at")
+    # The first comment that is written after a client has gone may still get through.
+    assert float(re.findall(r"waiting ended at ([\d.]+)", log)[-1]) - left < KEEP_ALIVE * 2 + LATEST
+
+
+def test_each_report_is_seen_within_300_ms_and_a_client_that_leaves_is_noticed(server: Running) -> None:
+    """2026-07-28, basic/transports/streamable-http, Receiving Messages and Cancellation."""
+    delays: list[float] = []
+    got: list[dict[str, Any]] = []
+    with leaving_client(server), Connection(server) as connection:
+        connection.send(post(call("pack", {"steps": 10, "seconds": 0.2}, token="t")))
+        start = connection.receive_head()
+        assert start.header("content-type") == "text/event-stream"
+        rest = b""
+        for piece in connection.pieces(start):
+            whole, end, rest = (rest + piece).rpartition(b"\n\n")
+            for message in messages(whole + end):
+                got.append(message)
+                if "params" in message:
+                    delays.append(time.monotonic() - float(message["params"]["message"]))
+    assert len(delays) == 10
+    assert max(delays) < LATEST
+    assert got[-1]["result"]["content"][0]["text"] == "10 packed for ann with 2 orders"
+
+
+def test_a_chunked_body_arrives(server: Running) -> None:
+    message = call("list_orders")
+    headers = [*headers_of(message).items(), ("Authorization", "Bearer token-of-ann")]
+    body = json.dumps(message).encode()
+    data = request("POST", "/mcp", [*headers, ("Transfer-Encoding", "chunked")], chunked([body[:9], body[9:]]))
+    assert exchange(server, data).json()["result"]["structuredContent"] == [1, 2]
+
+
+def test_the_next_request_of_a_thread_finds_nothing_of_a_stream_before(server: Running) -> None:
+    for _ in range(8):
+        with Connection(server) as connection:
+            connection.send(post(call("pack", {"steps": 5, "seconds": 0.01}, token="t")))
+            next(connection.pieces(connection.receive_head()))
+        message = call("list_orders")
+        data = json_post("/mcp", message, [pair for pair in headers_of(message).items() if pair[0].startswith("M")])
+        assert exchange(server, data).status == 401

@@ -1,0 +1,143 @@
+"""One uvicorn process: sync code never holds up the loop, and a thousand listeners are cheap and soon told."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.modern import message
+from tests.servers import Running, available, serve
+from tests.streaming.client import LISTEN, call, post, raw_post, structured
+from tests.streaming.processes import resident_kib
+
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs Linux's /proc"),
+]
+
+LISTENS = 1000
+#: What the notification may take, in seconds, and a stream, in KiB.
+SOON, KIB = 1.0, 60.0
+ACKNOWLEDGED, CHANGED = b"notifications/subscriptions/acknowledged", b"notifications/tools/list_changed"
+
+
+@pytest.fixture(params=["uvicorn", "uvicorn-h11"])
+def server(request: pytest.FixtureRequest) -> Iterator[Running]:
+    if not available(request.param):
+        pytest.skip("uvicorn is not installed")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # The server inherits it.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    try:
+        with serve(
+            request.param,
+            "tests.streaming.apps.asgi_app:application",
+            env={"TEST_KEEP_ALIVE": "15"},
+            options=["--no-access-log", "--backlog", "2048"],
+        ) as running:
+            yield running
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_sync_tool_that_sleeps_five_seconds_does_not_delay_discovery(server: Running) -> None:
+    post(server, message("server/discover"))
+    with ThreadPoolExecutor(1) as pool:
+        sleeping = pool.submit(call, server, "nap", seconds=5)
+        time.sleep(0.2)
+        taken = []
+        while not sleeping.done() and len(taken) < 200:
+            start = time.perf_counter()
+            assert post(server, message("server/discover")).status == 200
+            taken.append(time.perf_counter() - start)
+            time.sleep(0.01)
+        assert sleeping.result().status == 200
+    worst, median = max(taken) * 1000, sorted(taken)[len(taken) // 2] * 1000
+    print(f"{server.kind}: discovery during a sync sleep of 5 s: median {median:.1f} ms, worst {worst:.1f} ms")
+    assert len(taken) > 100
+    assert worst < 100
+
+
+class Listeners:
+    """Many open subscriptions, watched by one thread."""
+
+    def __init__(self, server: Running) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._sockets: list[socket.socket] = []
+        self._server = server
+
+    def __enter__(self) -> Listeners:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+        for each in self._sockets:
+            each.close()
+
+    def open(self, count: int) -> None:
+        """Open subscriptions and wait until each is acknowledged."""
+        for number in range(count):
+            opened = socket.create_connection((self._server.host, self._server.port), timeout=10)
+            self._sockets.append(opened)
+            request = message("subscriptions/listen", request_id=number, notifications=LISTEN)
+            opened.sendall(raw_post(request))
+            self._selector.register(opened, selectors.EVENT_READ)
+        self.wait_for(ACKNOWLEDGED, count)
+
+    def wait_for(self, mark: bytes, count: int, *, seconds: float = 20.0) -> list[float]:
+        """Read until a mark has come on so many connections; give the times."""
+        times: list[float] = []
+        deadline = time.monotonic() + seconds
+        received: dict[int, bytes] = {}
+        while len(times) < count:
+            assert time.monotonic() < deadline, f"{len(times)} of {count}"
+            for key, _ in self._selector.select(0.1):
+                assert isinstance(key.fileobj, socket.socket)
+                data = key.fileobj.recv(65536)
+                assert data, "closed"
+                before = received.get(key.fd, b"")
+                received[key.fd] = before + data
+                if mark in received[key.fd] and mark not in before:
+                    times.append(time.time())
+        return times
+
+
+def test_a_thousand_listeners_are_told_within_a_second_and_take_little_memory(server: Running) -> None:
+    pid = structured(call(server, "state"))["pid"]
+    with Listeners(server) as few:
+        few.open(20)
+        call(server, "change")
+        few.wait_for(CHANGED, 20)
+    with contextlib.suppress(AssertionError):
+        _wait_for_listens(server, 0)
+    before = resident_kib(pid)
+    with Listeners(server) as listeners:
+        listeners.open(LISTENS)
+        assert structured(call(server, "state"))["listens"] == LISTENS
+        open_kib = (resident_kib(pid) - before) / LISTENS
+        changed = float(call(server, "change").json()["result"]["content"][0]["text"])
+        taken = max(listeners.wait_for(CHANGED, LISTENS)) - changed
+        told_kib = (resident_kib(pid) - before) / LISTENS
+    _wait_for_listens(server, 0)
+    print(
+        f"{server.kind}: {LISTENS} listens told within {taken * 1000:.0f} ms, "
+        f"{open_kib:.1f} KiB each when open, {told_kib:.1f} KiB after a notification"
+    )
+    assert taken < SOON
+    assert max(open_kib, told_kib) < KIB
+    server.assert_clean()
+
+
+def _wait_for_listens(server: Running, count: int) -> None:
+    deadline = time.monotonic() + 10
+    while structured(call(server, "state"))["listens"] != count:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
