@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
@@ -13,7 +14,7 @@ from ..protocol.types import Icon
 from ..protocol.versions import LATEST_LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSIONS
 from .completion import Completer
 from .context import Cancellation, Context, Notify
-from .describe import check_wire
+from .describe import check_function, check_wire, describe
 from .dispatch import dispatch
 from .drive import Steps, run_sync
 from .registry import Registry
@@ -47,6 +48,10 @@ class Server:
             schema does not admit strings. Some models send such arguments.
         extensions: Settings of protocol extensions by their identifier, declared to clients.
         clock: The time in seconds since the epoch.
+
+    Raises:
+        ConfigurationError: An option cannot be used.
+        RegistrationError: A tool cannot be used.
     """
 
     def __init__(
@@ -81,16 +86,18 @@ class Server:
         self.ttl_ms = ttl_ms
         self.legacy = legacy
         self.coerce_json_strings = coerce_json_strings
-        self.extensions = dict(extensions or {})
+        self.extensions = {identifier: dict(settings) for identifier, settings in (extensions or {}).items()}
         self.state_signer = StateSigner(f"request state of {name}", keys, ttl=state_ttl, clock=clock)
         #: The ``Implementation`` object that identifies the server.
         self.info: dict[str, Any] = {"name": name, "version": str(version)}
-        for member, value in (("title", title), ("description", description), ("websiteUrl", website_url)):
-            if value is not None:
-                self.info[member] = value
-        if icons is not None:
-            self.info["icons"] = [icon.to_wire() for icon in icons]
-        check_wire("server", name, self.info)
+        if website_url is not None:
+            self.info["websiteUrl"] = website_url
+        try:
+            self.info |= describe(title=title, description=description, icons=icons)
+            check_wire("server", name, self.info)
+            check_wire("server", name, {"extensions": self.extensions})
+        except RegistrationError as error:
+            raise ConfigurationError(str(error)) from None
         self._tools: Registry[Tool] = Registry("tool")
         self._resources: Registry[Resource] = Registry("resource")
         self._templates: Registry[Resource] = Registry("resource template")
@@ -102,6 +109,7 @@ class Server:
             "prompts": self._prompts,
         }
         self.completers: dict[tuple[str, str], Completer] = {}
+        self._lock = threading.Lock()
         #: The capabilities that something was registered for.
         self.declared: frozenset[str] = frozenset()
         for tool in tools:
@@ -118,7 +126,8 @@ class Server:
         return UnsupportedVersionError(requested, self.supported_versions)
 
     def _declare(self, capability: str) -> None:
-        self.declared |= {capability}
+        with self._lock:
+            self.declared |= {capability}
 
     # Tools
 
@@ -201,6 +210,8 @@ class Server:
         Raises:
             RegistrationError: The URI, template or signature cannot be used, or the URI is taken.
         """
+        if not isinstance(uri, str):
+            raise RegistrationError('A resource needs its URI: write @server.resource("docs://intro")')
 
         def register(function: F) -> F:
             self.add_resource(Resource(function, uri, **options))
@@ -300,10 +311,12 @@ class Server:
         """
 
         def register(function: F) -> F:
-            key = (reference, argument)
-            if key in self.completers:
-                raise RegistrationError(f"There is already a completion of {argument!r} for {reference!r}")
-            self.completers = {**self.completers, key: Completer(function)}
+            check_function("completion", function)
+            key, completer = (reference, argument), Completer(function)
+            with self._lock:
+                if key in self.completers:
+                    raise RegistrationError(f"There is already a completion of {argument!r} for {reference!r}")
+                self.completers = {**self.completers, key: completer}
             self._declare("completions")
             return function
 
