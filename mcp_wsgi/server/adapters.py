@@ -48,6 +48,10 @@ def documentation(metadata: Any) -> dict[str, Any]:
     return {"description": text} if isinstance(text, str) else {}
 
 
+#: Errors whose message is the text of an exception that a model's own validator raised.
+_OWN_WORDS = frozenset({"value_error", "assertion_error"})
+
+
 class MsgspecAdapter:
     """Convert a hint by msgspec."""
 
@@ -99,7 +103,7 @@ class PydanticAdapter:
         except self._invalid as error:
             raise ArgumentError(*_explain_pydantic(error, value, path)) from None
         except (RecursionError, TypeError, ValueError) as error:
-            raise ArgumentError(path, f"cannot be read as JSON: {shorten(str(error), 150)}") from None
+            raise ArgumentError(path, f"cannot be read as JSON: {type(error).__name__}") from None
 
     def dump(self, value: Any) -> Any:
         """Convert a result to JSON builtins.
@@ -111,12 +115,17 @@ class PydanticAdapter:
             checked = self.adapter.validate_python(value)
             return self.adapter.dump_python(checked, mode="json", by_alias=True, warnings="error")
         except self._invalid as error:
-            raise EncodeError(*_explain_pydantic(error, value, "")) from None
+            raise EncodeError(*_explain_pydantic(error, value, "", tell=False)) from None
         except (RecursionError, TypeError, ValueError) as error:
-            raise EncodeError("", shorten(str(error).strip().splitlines()[0])) from None
+            # The text may come from the model's own code, and anything may be in it.
+            raise EncodeError("", f"cannot be written as JSON: {type(error).__name__}") from None
 
 
-def _explain_pydantic(error: Any, value: Any, path: str) -> tuple[str, str]:
+def _explain_pydantic(error: Any, value: Any, path: str, *, tell: bool = True) -> tuple[str, str]:
+    """Give the place and the reason; ``tell`` says whether a validator's own words may be part of it.
+
+    They are written for whoever gives arguments. Of a result they may tell what is not for the client.
+    """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     *inside, last = first["loc"] or ("",)
     for part in inside:
@@ -124,7 +133,7 @@ def _explain_pydantic(error: Any, value: Any, path: str) -> tuple[str, str]:
     if first["type"] == "missing":
         return shorten(f"{path}.{last}"), "missing required property"
     _, path = _step(value, last, path)
-    message = first["msg"]
+    message = first["msg"] if tell or first["type"] not in _OWN_WORDS else "is not valid"
     return shorten(path.removeprefix(".")), shorten(message[:1].lower() + message[1:])
 
 

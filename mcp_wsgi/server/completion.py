@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InvalidParamsError, MethodNotFoundError, RegistrationError
+from ..exceptions import InvalidParamsError, MethodNotFoundError, RegistrationError, ToolError
 from ..protocol.types import Completion
 from .drive import Call, Steps
 from .hints import evaluate, is_coroutine_callable, read_signature
@@ -31,14 +31,16 @@ class Completer:
 
         self._function = function
         self._is_async = is_coroutine_callable(function)
-        self._context: str | None = None
+        #: Where the context goes: an index among the positional arguments, or a name.
+        self._context: int | str | None = None
         positional = 0
         for name, parameter in read_signature(function).parameters.items():
+            by_position = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
             if parameter.annotation is not parameter.empty and (
-                evaluate(parameter.annotation, function, f"The parameter {name!r}") is Context
+                evaluate(parameter.annotation, function, f"The parameter {name!r}", {"Context": Context}) is Context
             ):
-                self._context = name
-            elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                self._context = positional if by_position else name
+            elif by_position:
                 positional += 1
         if positional not in (1, 2):
             raise RegistrationError(
@@ -49,9 +51,13 @@ class Completer:
 
     def bind(self, value: str, arguments: Mapping[str, str], context: Context) -> Call:
         """Make the call of the function."""
-        args: tuple[Any, ...] = (value, arguments) if self._takes_arguments else (value,)
-        kwargs = {} if self._context is None else {self._context: context}
-        return Call(self._function, args, kwargs, self._is_async)
+        args: list[Any] = [value, arguments] if self._takes_arguments else [value]
+        kwargs: dict[str, Any] = {}
+        if isinstance(self._context, int):
+            args.insert(self._context, context)
+        elif self._context is not None:
+            kwargs[self._context] = context
+        return Call(self._function, tuple(args), kwargs, self._is_async)
 
 
 def _bad(what: str) -> InvalidParamsError:
@@ -101,13 +107,16 @@ def complete(context: Context) -> Steps[dict[str, Any]]:
     completer = server.completers.get((reference, name))
     if completer is None:
         return {"completion": {"values": []}}
-    found = yield context.wrapped(completer.bind(value, others, context))
+    try:
+        found = yield context.wrapped(completer.bind(value, others, context))
+    except ToolError as error:
+        raise InvalidParamsError(str(error)) from None
     return {"completion": _completion(found)}
 
 
-def _completion(found: Completion | Sequence[str] | None) -> dict[str, Any]:
+def _completion(found: Completion | Sequence[str] | str | None) -> dict[str, Any]:
     if not isinstance(found, Completion):
-        found = Completion(list(found or ()))
+        found = Completion([found] if isinstance(found, str) else list(found or ()))
     values = [str(value) for value in found.values]
     wire: dict[str, Any] = {"values": values[:MAX_VALUES]}
     total = found.total if found.total is not None else len(values)

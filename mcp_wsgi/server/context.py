@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..exceptions import ToolError
+from ..exceptions import ArgumentError, EncodeError, InvalidParamsError, ToolError
 from ..protocol.jsonrpc import notification
 from ..protocol.meta import LOG_LEVELS, Envelope
 from ..protocol.types import Content, Message
@@ -36,7 +37,28 @@ Notify = Callable[[dict[str, Any]], None]
 #: What a door may do to the call of a handler: give another call in its place.
 Wrap = Callable[["Call"], "Call"]
 
+_UNUSED_LOCK = threading.RLock()
 _SEVERITY = {level: rank for rank, level in enumerate(LOG_LEVELS)}
+
+
+def _number(value: float) -> float:
+    """Give an int or float that is finite; other kinds of numbers (a Decimal, say) are not JSON."""
+    try:
+        number = value if type(value) is int else float(value)
+        if math.isfinite(number):
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError("progress and total must be finite numbers")
+
+
+def _loggable(data: Any) -> Any:
+    from .returns import to_builtins
+
+    try:
+        return to_builtins(data)
+    except EncodeError:
+        return str(data)
 
 
 class CancelledError(ToolError):
@@ -74,6 +96,7 @@ class Context:
         "_cancellation",
         "_done",
         "_interaction",
+        "_lock",
         "_notify",
         "_progress",
         "_signer",
@@ -115,7 +138,9 @@ class Context:
         self._cancellation = cancellation
         self._token = progress_token
         self._interaction: Interaction | None = None
-        self._progress = -math.inf
+        self._progress: float = -math.inf
+        # Most requests send nothing: they share one lock that none of them takes.
+        self._lock = threading.RLock() if notify is not None else _UNUSED_LOCK
         self._done = False
         self._can_stream = can_stream or notify is not None
         self._signer = signer
@@ -129,6 +154,7 @@ class Context:
         """Give the request a stream: where its notifications go, and the flag that ends it."""
         self._notify = notify
         self._cancellation = cancellation
+        self._lock = threading.RLock()
 
     @property
     def reports(self) -> bool:
@@ -189,17 +215,19 @@ class Context:
         Raises:
             ValueError: ``progress`` or ``total`` is not a finite number.
         """
-        if not math.isfinite(progress) or (total is not None and not math.isfinite(total)):
-            raise ValueError("progress and total must be finite numbers")
-        if self._token is None or progress <= self._progress:
+        progress, total = _number(progress), None if total is None else _number(total)
+        if self._token is None or self._notify is None:
             return
-        self._progress = progress
         params: dict[str, Any] = {"progressToken": self._token, "progress": progress}
         if total is not None:
             params["total"] = total
         if message is not None:
-            params["message"] = message
-        self._send("notifications/progress", params)
+            params["message"] = str(message)
+        # A handler may report from threads of its own: what is compared is also sent in that order.
+        with self._lock:
+            if progress > self._progress:
+                self._progress = progress
+                self._send("notifications/progress", params)
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send the client a log message, if it asked for that level in this request.
@@ -208,7 +236,7 @@ class Context:
 
         Args:
             level: One of debug, info, notice, warning, error, critical, alert, emergency.
-            data: Any JSON-like value.
+            data: Any JSON-like value; something else (an exception, say) is sent as its text.
             logger: The name of what logs.
 
         Raises:
@@ -219,7 +247,7 @@ class Context:
         wanted = self.envelope.log_level if self.envelope is not None else None
         if wanted is None or _SEVERITY[level] < _SEVERITY[wanted]:
             return
-        params: dict[str, Any] = {"level": level, "data": data}
+        params: dict[str, Any] = {"level": level, "data": _loggable(data)}
         if logger is not None:
             params["logger"] = logger
         self._send("notifications/message", params)
@@ -241,8 +269,11 @@ class Context:
         self.log("error", data)
 
     def _send(self, method: str, params: dict[str, Any]) -> None:
-        if self._notify is not None and not self._done and not self.cancelled:
-            self._notify(notification(method, params))
+        if self._notify is None or self.cancelled:
+            return
+        with self._lock:
+            if not self._done:
+                self._notify(notification(method, params))
 
     @overload
     def elicit(self, message: str, schema: type[T], *, key: str | None = None) -> Elicited[T]: ...
@@ -270,6 +301,7 @@ class Context:
         Raises:
             MissingClientCapabilityError: The client does not support forms.
             InvalidParamsError: The client's answer does not fit the form.
+            RegistrationError: The schema is not a flat form.
             ToolError: This connection cannot carry questions.
         """
         answer = self._ask("elicit", key, elicit_request(message, schema))
@@ -280,7 +312,10 @@ class Context:
             return Elicited("accept", dict(content))
         from .forms import convert_form
 
-        return Elicited("accept", convert_form(schema, content))
+        try:
+            return Elicited("accept", convert_form(schema, content))
+        except ArgumentError as error:
+            raise InvalidParamsError(f"The accepted form does not fit: {error}") from None
 
     def elicit_url(self, message: str, url: str, *, key: str | None = None) -> Elicited[None]:
         """Ask the user to do something at a URL, such as signing in or paying; see :meth:`elicit`.
@@ -303,10 +338,11 @@ class Context:
             messages: A text, or messages in order.
             max_tokens: The most tokens to generate.
             key: A stable name for the question.
-            params: Other members of ``CreateMessageRequestParams``, such as ``systemPrompt``.
+            params: Other members of ``CreateMessageRequestParams``, such as ``system_prompt``.
 
         Raises:
-            MissingClientCapabilityError: The client does not support sampling (or tools in it).
+            MissingClientCapabilityError: The client does not support sampling (or tools or context in it).
+            TypeError: A member is unknown.
         """
         answer = self._ask("sample", key, sample_request(messages, max_tokens=max_tokens, **params))
         return Sampled(answer["content"], answer["model"], answer["role"], answer.get("stopReason"))
@@ -350,7 +386,10 @@ class Context:
 
     @property
     def input_responses(self) -> Mapping[str, Any]:
-        """The client's answers so far by key, in wire form, for a handler that builds its questions itself."""
+        """The client's answers so far by key, in wire form, for a handler that builds its questions itself.
+
+        They have the shape of an answer; whether an accepted form's content is what was asked, the handler checks.
+        """
         return self.interaction().responses() if self.envelope is not None else {}
 
     @property
@@ -360,4 +399,8 @@ class Context:
 
     def finish(self) -> None:
         """Close the context: nothing that is reported from now on is sent."""
-        self._done = True
+        if self._notify is None:
+            self._done = True
+            return
+        with self._lock:
+            self._done = True

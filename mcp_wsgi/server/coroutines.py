@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import logging
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from typing import Any
 
-from asgiref.sync import async_to_sync
+from asgiref.sync import ThreadSensitiveContext, async_to_sync
+
+from ..exceptions import InternalError
 
 __all__ = ["run_coroutine"]
 
 
+logger = logging.getLogger("mcp_wsgi")
+
+
 async def _finish(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
+    try:
+        return await awaitable
+    except asyncio.CancelledError as error:
+        # A BaseException: outside of its loop it would take the request's thread for cancelled.
+        raise RuntimeError("The handler was cancelled from inside") from error
+
+
+async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    try:
+        async with ThreadSensitiveContext():
+            return await _finish(awaitable), None
+    except BaseException as error:  # noqa: BLE001 - gevent's pool prints whatever is raised in it
+        return None, error
 
 
 def _is_gevent_patched() -> bool:
@@ -32,12 +51,34 @@ def run_coroutine(awaitable: Awaitable[Any]) -> Any:
     variables of this request copied.
 
     Raises:
-        RuntimeError: An event loop already runs in this thread (an async door must be used there).
+        InternalError: An event loop already runs in this thread.
+        RuntimeError: The coroutine was cancelled from inside.
     """
-    run = async_to_sync(_finish)
     if not _is_gevent_patched():
-        return run(awaitable)
+        _refuse_running_loop(awaitable)
+        return async_to_sync(_finish)(awaitable)
     import gevent
 
     context = contextvars.copy_context()
-    return gevent.get_hub().threadpool.apply(context.run, (run, awaitable))
+    value, error = gevent.get_hub().threadpool.apply(context.run, (_run_in_pool, awaitable))
+    if error is not None:
+        raise error
+    return value
+
+
+def _run_in_pool(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    # Not by async_to_sync: its executor's worker is a greenlet of this thread which nothing lets end, and the
+    # interpreter would wait for it for ever when it exits. The context of _outcome ends the one it makes.
+    return asyncio.run(_outcome(awaitable))
+
+
+def _refuse_running_loop(awaitable: Awaitable[Any]) -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    if isinstance(awaitable, Coroutine):
+        awaitable.close()  # else the interpreter warns that nobody awaited it
+    problem = "An async handler cannot run here: an event loop already runs in this thread"
+    logger.error("%s. Use the ASGI door, or call the server from a thread without a loop.", problem)
+    raise InternalError(f"{problem}; the server has to be mounted through its ASGI door")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,8 +10,18 @@ from typing import Any
 from ..exceptions import EncodeError, RegistrationError
 from ..protocol.codec import encode_text
 from ..protocol.types import Annotations, Icon
+from .hints import is_coroutine_callable
 
-__all__ = ["Visible", "check_name", "check_wire", "describe", "name_of"]
+__all__ = [
+    "Visible",
+    "check_function",
+    "check_name",
+    "check_visible",
+    "check_wire",
+    "describe",
+    "docstring_of",
+    "name_of",
+]
 
 #: Decides for each request whether a definition exists for its caller; it gets the request's context.
 Visible = Callable[[Any], bool]
@@ -31,15 +42,39 @@ def check_name(kind: str, name: object) -> str:
     return name
 
 
+def check_function(kind: str, function: object) -> None:
+    """Check what a decorator was put on.
+
+    Raises:
+        RegistrationError: It cannot be called; often the decorator got a name as its only argument.
+    """
+    if not callable(function):
+        raise RegistrationError(f"A {kind} is made of a function, not of {function!r}; options go by name: name=...")
+
+
+def check_visible(visible: object) -> None:
+    """Check a filter.
+
+    Raises:
+        RegistrationError: It is no function, or async: what that returns is always true, so nothing would be hidden.
+    """
+    if visible is not None and (not callable(visible) or is_coroutine_callable(visible)):
+        raise RegistrationError("visible= takes a sync function of the context that returns a bool")
+
+
+def _unwrap(function: Any) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
 def name_of(function: Callable[..., Any]) -> str:
     """Give the name a function is registered under when none is given.
 
     Raises:
         RegistrationError: It has none of its own (a lambda, a partial of one, a callable object).
     """
-    target: Any = function
-    while hasattr(target, "func"):
-        target = target.func
+    target = _unwrap(function)
     name = getattr(target, "__name__", None)
     if not name or name == "<lambda>":
         raise RegistrationError("This callable has no name of its own; pass name=...")
@@ -48,12 +83,16 @@ def name_of(function: Callable[..., Any]) -> str:
 
 def docstring_of(function: Callable[..., Any]) -> str | None:
     """Give the docstring of what a callable calls."""
-    target: Any = function
-    while hasattr(target, "func"):
-        target = target.func
+    target = _unwrap(function)
     if not (inspect.isroutine(target) or isinstance(target, type)):
         return inspect.getdoc(target.__call__) or inspect.getdoc(target)
     return inspect.getdoc(target)
+
+
+def _to_wire(option: str, value: Any, kind: type[Annotations | Icon]) -> dict[str, Any]:
+    if not isinstance(value, kind):
+        raise RegistrationError(f"{option}= takes {kind.__name__} values, not {type(value).__name__}")
+    return value.to_wire()
 
 
 def describe(
@@ -71,9 +110,9 @@ def describe(
     if description:
         wire["description"] = description
     if annotations is not None:
-        wire["annotations"] = annotations.to_wire()
+        wire["annotations"] = _to_wire("annotations", annotations, Annotations)
     if icons is not None:
-        wire["icons"] = [icon.to_wire() for icon in icons]
+        wire["icons"] = [_to_wire("icons", icon, Icon) for icon in icons]
     if meta is not None:
         wire["_meta"] = dict(meta)
     return wire
@@ -83,8 +122,11 @@ def check_wire(kind: str, name: str, wire: Mapping[str, Any]) -> None:
     """Check at registration that a definition can be listed.
 
     Raises:
-        RegistrationError: It holds something that is not JSON.
+        RegistrationError: It holds something that is not JSON, or a text that is none.
     """
+    for member in ("name", "title", "description", "mimeType", "websiteUrl"):
+        if not isinstance(wire.get(member, ""), str):
+            raise RegistrationError(f"The {kind} {name!r} needs text as its {member}, not {wire[member]!r}")
     try:
         encode_text(wire)
     except EncodeError as error:

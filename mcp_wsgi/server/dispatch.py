@@ -22,6 +22,7 @@ from ..exceptions import (
     ResourceNotFoundError,
     ToolError,
 )
+from ..protocol.codec import encode_text
 from ..protocol.jsonrpc import error_response
 from ..protocol.meta import LOG_LEVELS, SERVER_INFO
 from ..protocol.versions import MODERN_VERSIONS
@@ -56,17 +57,23 @@ def dispatch(context: Context) -> Steps[dict[str, Any]]:
         result = yield from _answer(context)
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": context.request_id, "result": result}
     except MCPError as error:
-        answer = error_response(context.request_id, _for_era(error, context))
-    except Exception:  # noqa: BLE001 - whatever it was, the client gets a generic message and an id
+        answer = error_response(context.request_id, _for_wire(error, context))
+    except (Exception, InputRequired):  # noqa: BLE001 - whatever it was, the client gets a generic message and an id
         failure = failure_id(f"The method {context.method[:80]!r}")
         answer = error_response(context.request_id, InternalError(f"Internal error (id {failure})"))
     context.finish()
     return answer
 
 
-def _for_era(error: MCPError, context: Context) -> MCPError:
+def _for_wire(error: MCPError, context: Context) -> MCPError:
+    """Give the error its code in this era, without data that JSON cannot carry."""
     if context.envelope is None and isinstance(error, ResourceNotFoundError):
         return MCPError(ErrorCode.RESOURCE_NOT_FOUND, error.message, error.data)
+    try:
+        encode_text([error.message, error.data])
+    except EncodeError:
+        failure = failure_id(f"The error of {context.method[:80]!r} is not JSON; it")
+        return MCPError(error.code, f"{error.message} (id {failure})")
     return error
 
 
@@ -97,7 +104,8 @@ def _answer(context: Context) -> Steps[dict[str, Any]]:
         result["resultType"] = "complete"
     meta = result.get("_meta")
     info = context.server.info
-    result["_meta"] = {SERVER_INFO: info} if meta is None else {SERVER_INFO: info, **meta}
+    # A handler's own members stay, but who answered is never another server that it asked.
+    result["_meta"] = {SERVER_INFO: info} if meta is None else {**meta, SERVER_INFO: info}
     return result
 
 
@@ -133,7 +141,7 @@ def _call_tool(context: Context) -> Steps[dict[str, Any]]:
         _check_state(context)
     try:
         value = yield context.wrapped(tool.bind(arguments, context))
-        if type(value) is InputRequired:
+        if isinstance(value, InputRequired):
             return _input_required(context, value)
         return tool.result(value, modern=modern)
     except InputRequired as required:

@@ -115,7 +115,8 @@ class Interaction:
         self.require(request)
         answer = self.answer(key, request)
         if answer is None:
-            raise InputRequired({key: request})
+            # The handler's own state goes on until the handler replaces it.
+            raise InputRequired({key: request}, state=self.state)
         return answer
 
     def require(self, request: Mapping[str, Any]) -> None:

@@ -80,7 +80,7 @@ def list_result(
         result[member] = [item.to_wire(modern=modern) for item in shown]
         result.member = ""
     else:
-        page: Page = view.page(begin, end, modern=modern)
+        page: Page = view.page(begin, size, modern=modern)
         result[member] = page
         result.member, result.prepared = member, page.json
     if end < total:

@@ -6,9 +6,9 @@ and ``InputResponse``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar
 
 from ..exceptions import ArgumentError, InvalidParamsError, RegistrationError
@@ -31,6 +31,18 @@ __all__ = [
 
 T = TypeVar("T")
 
+_SAMPLE_MEMBERS = frozenset(
+    {
+        "includeContext",
+        "metadata",
+        "modelPreferences",
+        "stopSequences",
+        "systemPrompt",
+        "temperature",
+        "toolChoice",
+        "tools",
+    }
+)
 _ELICIT, _SAMPLE, _ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
 
 
@@ -117,24 +129,23 @@ def sample_request(
     Args:
         messages: A text, or messages in order.
         max_tokens: The most tokens to generate.
-        params: Other members of the schema's ``CreateMessageRequestParams``, in wire spelling.
+        params: Other members of the schema's ``CreateMessageRequestParams``, in wire or in Python spelling.
+
+    Raises:
+        TypeError: A member is unknown.
     """
+    members = {re.sub("_([a-z])", lambda match: match[1].upper(), name): value for name, value in params.items()}
+    if unknown := sorted(set(members) - _SAMPLE_MEMBERS):
+        raise TypeError(f"Unknown members of a sampling request: {', '.join(unknown)}")
     if isinstance(messages, str):
         messages = [messages]
     wire = [(item if isinstance(item, Message) else Message(item)).to_wire() for item in messages]
-    return {"method": _SAMPLE, "params": {"messages": wire, "maxTokens": max_tokens, **params}}
+    return {"method": _SAMPLE, "params": {"messages": wire, "maxTokens": max_tokens, **members}}
 
 
 def roots_request() -> dict[str, Any]:
     """Build the question for the client's roots."""
     return {"method": _ROOTS}
-
-
-@lru_cache(maxsize=256)
-def _form_of_type(kind: type) -> Mapping[str, Any]:
-    from .forms import form_schema
-
-    return form_schema(kind)
 
 
 def form_of(schema: type | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -143,11 +154,12 @@ def form_of(schema: type | Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         RegistrationError: It is not a flat object of primitives.
     """
+    from .forms import check_flat, form_schema
+
     if isinstance(schema, Mapping):
-        if schema.get("type") != "object" or not isinstance(schema.get("properties"), Mapping):
-            raise RegistrationError('A form schema needs "type": "object" and "properties"')
+        check_flat(schema, "A form schema")
         return schema
-    return _form_of_type(schema)
+    return form_schema(schema)
 
 
 def required_capabilities(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,6 +171,8 @@ def required_capabilities(request: Mapping[str, Any]) -> dict[str, Any]:
         needs: dict[str, Any] = {}
         if "tools" in params or "toolChoice" in params:
             needs["tools"] = {}
+        if params.get("includeContext", "none") != "none":
+            needs["context"] = {}
         return {"sampling": needs}
     if method == _ROOTS:
         return {"roots": {}}

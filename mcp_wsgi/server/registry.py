@@ -49,7 +49,7 @@ class View(Generic[T]):
         #: do not shift the pages behind it.
         self.order = order
         self.has_filter = any(item.visible is not None for item in items.values())
-        self._pages: dict[tuple[bool, int, int], Page] = {}
+        self._pages: dict[tuple[bool, int, int | None], Page] = {}
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.items.values())
@@ -58,13 +58,17 @@ class View(Generic[T]):
         """Give the index of the first item behind the one with that number."""
         return bisect_right(self.order, after)
 
-    def page(self, begin: int, end: int, *, modern: bool) -> Page:
-        """Give the listed form of a range of items, made once for each era."""
+    def page(self, begin: int, size: int | None, *, modern: bool) -> Page:
+        """Give the listed form of a range of items; the pages of a plain walk are made once for each era."""
+        end = None if size is None else begin + size
         key = (modern, begin, end)
         page = self._pages.get(key)
         if page is None:
             items = list(self.items.values())[begin:end]
-            page = self._pages[key] = Page([item.to_wire(modern=modern) for item in items])
+            page = Page([item.to_wire(modern=modern) for item in items])
+            # A client may make up cursors: what it starts anywhere else is not kept, or it would fill the memory.
+            if begin % (size or len(self.order) or 1) == 0:
+                self._pages[key] = page
         return page
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..exceptions import ArgumentError, InvalidParamsError, RegistrationError
 from ..protocol.types import Annotations, Icon
 from .context import Context
-from .describe import Visible, check_name, check_wire, describe, docstring_of, name_of
+from .describe import Visible, check_function, check_name, check_visible, check_wire, describe, docstring_of, name_of
 from .docstrings import parse_docstring
 from .drive import Call
 from .signature import Parameters, compile_parameters
@@ -55,6 +55,10 @@ class Resource:
         meta: Mapping[str, Any] | None = None,
         visible: Visible | None = None,
     ) -> None:
+        check_function("resource", function)
+        check_visible(visible)
+        if ttl_ms is not None and ttl_ms < 0:
+            raise RegistrationError("ttl_ms must not be negative")
         if ":" not in uri:
             raise RegistrationError(f"A resource needs a URI with a scheme, such as 'docs://intro', not {uri!r}")
         self.uri = uri
@@ -137,6 +141,8 @@ class Prompt:
         meta: Mapping[str, Any] | None = None,
         visible: Visible | None = None,
     ) -> None:
+        check_function("prompt", function)
+        check_visible(visible)
         self.name = check_name("prompt", name if name is not None else name_of(function))
         self.visible = visible
         self._function = function

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import EncodeError
+from ..protocol.codec import encode_text
 from ..protocol.types import (
     Audio,
     EmbeddedResource,
@@ -71,13 +72,43 @@ def _is_mixed(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(isinstance(item, CONTENT_TYPES) for item in value)
 
 
+_STRINGS = ("text", "data", "blob", "mimeType", "uri", "name", "title", "description", "role")
+
+
+def _checked(wire: dict[str, Any]) -> dict[str, Any]:
+    """Give back an object that a handler filled in, if it can go on the wire.
+
+    Raises:
+        EncodeError: A member that is text in the schema is not, or some member is not JSON.
+    """
+    rest: dict[str, Any] = {}
+    for name, value in wire.items():
+        if name in _STRINGS:
+            if not isinstance(value, str):
+                raise EncodeError(name, f"must be text, not {type(value).__name__}")
+            if name == "uri" and not value:
+                raise EncodeError(name, "must not be empty")
+        elif name in ("content", "resource"):
+            _checked(value)
+        elif name != "type":
+            rest[name] = value
+    if rest:
+        encode_text(rest)
+    return wire
+
+
+def _content(content: Any) -> list[dict[str, Any]]:
+    """Write the content of a full result; one item needs no list around it."""
+    return _blocks([content] if isinstance(content, (str, *CONTENT_TYPES)) else content or ())
+
+
 def _blocks(items: Iterable[Any]) -> list[dict[str, Any]]:
     from .returns import to_builtins
 
     blocks: list[dict[str, Any]] = []
     for item in items:
         if isinstance(item, CONTENT_TYPES):
-            blocks.append(item.to_wire())  # type: ignore[attr-defined]
+            blocks.append(_checked(item.to_wire()))  # type: ignore[attr-defined]
         else:
             blocks += _text(item if isinstance(item, str) else json_text(to_builtins(item)))
     return blocks
@@ -96,9 +127,9 @@ def tool_result(value: Any, to_json: Callable[[Any], Any] | None, *, modern: boo
         EncodeError: The value does not conform to the output schema, or is not JSON.
     """
     if to_json is None:
-        kind = type(value)
-        if kind is str:
-            return {"content": [{"type": "text", "text": value}]}
+        if isinstance(value, str):
+            # A subclass (Django's SafeString, an enumeration) is the text that it holds.
+            return {"content": [{"type": "text", "text": str.__str__(value)}]}
         if value is None:
             return {"content": []}
         if isinstance(value, CONTENT_TYPES) or _is_mixed(value):
@@ -129,18 +160,19 @@ def _full_result(
     value: ToolResult, to_json: Callable[[Any], Any] | None, *, modern: bool, wrap: bool
 ) -> dict[str, Any]:
     if value.is_error:
-        content = _blocks(value.content or ())
+        content = _content(value.content)
         result = error_result("") if not content else {"content": content, "isError": True}
     elif value.structured is not None:
         result = _structured(value.structured, to_json, modern=modern, wrap=wrap)
         if value.content is not None:
-            result["content"] = _blocks(value.content)
+            result["content"] = _content(value.content)
     elif to_json is not None:
         raise EncodeError("", "the tool has an output schema, so its result needs structured content")
     else:
-        result = {"content": _blocks(value.content or ())}
+        result = {"content": _content(value.content)}
     if value.meta is not None:
         result["_meta"] = dict(value.meta)
+        encode_text(result["_meta"])
     return result
 
 
@@ -156,14 +188,16 @@ def resource_contents(value: Any, uri: str, mime_type: str | None) -> list[dict[
     Raises:
         EncodeError: The value is not JSON.
     """
-    if isinstance(value, ResourceContents):
-        return [value.to_wire(uri, mime_type)]
     if isinstance(value, str):
         return [ResourceContents(value).to_wire(uri, mime_type or "text/plain")]
     if isinstance(value, (bytes, bytearray, memoryview)):
         return [ResourceContents(bytes(value)).to_wire(uri, mime_type or "application/octet-stream")]
-    if isinstance(value, (list, tuple)) and value and all(isinstance(item, ResourceContents) for item in value):
-        return [item.to_wire(uri, mime_type) for item in value]
+    items = value if isinstance(value, (list, tuple)) else [value]
+    if items and all(isinstance(item, ResourceContents) for item in items):
+        return [_checked(item.to_wire(uri, mime_type)) for item in items]
+    for item in items:
+        if isinstance(item, UNSTRUCTURED):
+            raise EncodeError("", f"a resource gives str, bytes, ResourceContents or data, not {type(item).__name__}")
     from .returns import to_builtins
 
     text = json_text(to_builtins(value))
@@ -183,5 +217,7 @@ def prompt_messages(value: Any) -> list[dict[str, Any]]:
             item = Message(item)
         if not isinstance(item, Message):
             raise EncodeError("", f"a prompt gives str, content or Message, not {type(item).__name__}")
-        messages.append(item.to_wire())
+        if item.role not in ("user", "assistant"):
+            raise EncodeError("role", 'must be "user" or "assistant"')
+        messages.append(_checked(item.to_wire()))
     return messages

@@ -20,7 +20,7 @@ from collections.abc import (
 )
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, Union
 
 import msgspec
 
@@ -34,6 +34,10 @@ _DEEPEST = 200
 #: Python writes and reads integers of up to 4,300 digits.
 _LARGEST = 10**4000
 _encode = json.JSONEncoder(allow_nan=False).encode
+
+
+class _NotJSONError(TypeError):
+    """Say that a type has no JSON form, in words that a client may read."""
 
 
 class Returns:
@@ -53,18 +57,21 @@ class Returns:
         self.to_json = to_json
 
 
-def compile_returns(function_or_hint: Any, *, content_types: tuple[type, ...] = ()) -> Returns:
+def compile_returns(
+    function_or_hint: Any, *, content_types: tuple[type, ...] = (), ignored: tuple[type, ...] = ()
+) -> Returns:
     """Compile the return annotation of a function, or a type hint.
 
     Args:
         function_or_hint: A function, method, partial or callable object; or a type hint.
         content_types: Classes that are content and not structured data, alone or in lists and
             unions.
+        ignored: Classes that are no part of a result, though a handler returns them.
 
     Raises:
         RegistrationError: The annotation cannot be resolved, or has no JSON form.
     """
-    hint = _return_hint(function_or_hint)
+    hint = _without(_return_hint(function_or_hint), ignored)
     if _is_unstructured(hint, content_types):
         return Returns(schema=None, to_json=to_builtins)
     adapter = adapt(hint, what="The return annotation", for_input=False)
@@ -87,6 +94,13 @@ def _return_hint(given: Any) -> Any:
     while typing.get_origin(hint) in (Awaitable, Coroutine):
         hint = typing.get_args(hint)[-1]
     return hint
+
+
+def _without(hint: Any, ignored: tuple[type, ...]) -> Any:
+    members = [each for each in union_members(strip_annotated(hint)[0]) if each not in ignored]
+    if not ignored or len(members) == len(union_members(strip_annotated(hint)[0])):
+        return hint
+    return Union[tuple(members)] if members else None  # noqa: UP007  of members that are only known here
 
 
 def _is_unstructured(hint: Any, content_types: tuple[type, ...]) -> bool:
@@ -215,7 +229,7 @@ def _unknown(value: Any) -> Any:
         return list(value)
     if hasattr(value, "dtype"):
         return value.tolist() if hasattr(value, "tolist") else value.item()
-    raise TypeError(f"cannot write {kind.__name__} as JSON")
+    raise _NotJSONError(f"cannot write {kind.__name__} as JSON")
 
 
 def _locate(value: Any, path: str, depth: int) -> None:
@@ -254,7 +268,8 @@ def _locate_object(value: Any, path: str, depth: int) -> None:
     try:
         msgspec.to_builtins(value, str_keys=True, enc_hook=keep)
     except Exception as error:  # noqa: BLE001  hooks run code of the value's own class
-        reason = str(error) if type(error) is TypeError else type(error).__name__
+        # Only the text of our own is safe to tell: the others' may hold anything.
+        reason = str(error) if isinstance(error, _NotJSONError) else type(error).__name__
         raise EncodeError(path, f"cannot be written as JSON: {reason[:150]}") from None
     if not names:
         for each in unknown:

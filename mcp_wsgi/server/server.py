@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, overload
@@ -15,7 +16,7 @@ from ..protocol.versions import LATEST_LEGACY_VERSION, LEGACY_VERSIONS, MODERN_V
 from .bus import LIST_CHANGED, RESOURCE_UPDATED, Bus, Change
 from .completion import Completer
 from .context import Cancellation, Context, Notify, Wrap
-from .describe import check_wire
+from .describe import check_function, check_wire, describe
 from .dispatch import dispatch
 from .drive import Steps, run_sync
 from .registry import Registry
@@ -49,6 +50,10 @@ class Server:
             schema does not admit strings. Some models send such arguments.
         extensions: Settings of protocol extensions by their identifier, declared to clients.
         clock: The time in seconds since the epoch.
+
+    Raises:
+        ConfigurationError: An option cannot be used.
+        RegistrationError: A tool cannot be used.
     """
 
     def __init__(
@@ -83,19 +88,21 @@ class Server:
         self.ttl_ms = ttl_ms
         self.legacy = legacy
         self.coerce_json_strings = coerce_json_strings
-        self.extensions = dict(extensions or {})
+        self.extensions = {identifier: dict(settings) for identifier, settings in (extensions or {}).items()}
         self._state_options: dict[str, Any] = {"ttl": state_ttl, "clock": clock}
         #: Whether signing keys were given: a door of a framework then leaves the framework's own alone.
         self.has_keys = bool(keys)
         self.state_signer = self.make_signer(keys)
         #: The ``Implementation`` object that identifies the server.
         self.info: dict[str, Any] = {"name": name, "version": str(version)}
-        for member, value in (("title", title), ("description", description), ("websiteUrl", website_url)):
-            if value is not None:
-                self.info[member] = value
-        if icons is not None:
-            self.info["icons"] = [icon.to_wire() for icon in icons]
-        check_wire("server", name, self.info)
+        if website_url is not None:
+            self.info["websiteUrl"] = website_url
+        try:
+            self.info |= describe(title=title, description=description, icons=icons)
+            check_wire("server", name, self.info)
+            check_wire("server", name, {"extensions": self.extensions})
+        except RegistrationError as error:
+            raise ConfigurationError(str(error)) from None
         self._tools: Registry[Tool] = Registry("tool")
         self._resources: Registry[Resource] = Registry("resource")
         self._templates: Registry[Resource] = Registry("resource template")
@@ -116,6 +123,7 @@ class Server:
         ):
             registry.on_change = functools.partial(self.bus.publish, Change(LIST_CHANGED[capability]))
         self.completers: dict[tuple[str, str], Completer] = {}
+        self._lock = threading.Lock()
         #: The capabilities that something was registered for.
         self.declared: frozenset[str] = frozenset()
         for tool in tools:
@@ -136,7 +144,8 @@ class Server:
         return UnsupportedVersionError(requested, self.supported_versions)
 
     def _declare(self, capability: str) -> None:
-        self.declared |= {capability}
+        with self._lock:
+            self.declared |= {capability}
 
     # Tools
 
@@ -219,6 +228,8 @@ class Server:
         Raises:
             RegistrationError: The URI, template or signature cannot be used, or the URI is taken.
         """
+        if not isinstance(uri, str):
+            raise RegistrationError('A resource needs its URI: write @server.resource("docs://intro")')
 
         def register(function: F) -> F:
             self.add_resource(Resource(function, uri, **options))
@@ -318,10 +329,12 @@ class Server:
         """
 
         def register(function: F) -> F:
-            key = (reference, argument)
-            if key in self.completers:
-                raise RegistrationError(f"There is already a completion of {argument!r} for {reference!r}")
-            self.completers = {**self.completers, key: Completer(function)}
+            check_function("completion", function)
+            key, completer = (reference, argument), Completer(function)
+            with self._lock:
+                if key in self.completers:
+                    raise RegistrationError(f"There is already a completion of {argument!r} for {reference!r}")
+                self.completers = {**self.completers, key: completer}
             self._declare("completions")
             return function
 

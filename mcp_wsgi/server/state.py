@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import ConfigurationError, InvalidParamsError
 
 if TYPE_CHECKING:
-    from itsdangerous import URLSafeTimedSerializer
+    from itsdangerous import URLSafeSerializer
 
 __all__ = ["StateSigner", "request_digest"]
 
@@ -33,6 +34,14 @@ def request_digest(method: str, params: Mapping[str, Any], principal: str | None
     salient = {name: value for name, value in params.items() if name not in _CHANGING}
     text = json.dumps([principal, method, salient], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:40]
+
+
+def _is_canonical(state: str) -> bool:
+    """Refuse other spellings of a signature: Base64 has unused bits, and foreign characters are skipped in it."""
+    from itsdangerous.encoding import base64_decode, base64_encode
+
+    signature = state.rpartition(".")[2]
+    return base64_encode(base64_decode(signature)) == signature.encode()
 
 
 class StateSigner:
@@ -56,48 +65,49 @@ class StateSigner:
     ) -> None:
         if isinstance(keys, (str, bytes)):
             keys = (keys,)
-        if not all(keys):
-            raise ConfigurationError("A signing key must not be empty")
+        given: Sequence[object] = keys  # settings are not typed: an unset secret key is often None
+        if not all(isinstance(key, (str, bytes)) and key for key in given):
+            raise ConfigurationError("A signing key must be text or bytes, and not empty")
+        if not ttl > 0:
+            raise ConfigurationError("The lifetime of a state must be more than 0 seconds")
         self._purpose = purpose
         self._keys = tuple(keys)
         self._ttl = ttl
         self._clock = clock
-        # The process that made the serializer: a random key must not be shared by forked workers silently.
-        self._made: tuple[int, URLSafeTimedSerializer] | None = None
+        # By process: a random key must not be shared by forked workers silently.
+        self._made: dict[int, URLSafeSerializer] = {}
 
-    def _serializer(self) -> URLSafeTimedSerializer:
-        pid = os.getpid()
-        made = self._made
-        if made is None or (made[0] != pid and not self._keys):
-            made = self._made = (pid, self._make())
-        return made[1]
+    def _serializer(self) -> URLSafeSerializer:
+        pid = os.getpid() if not self._keys else 0
+        made = self._made.get(pid)
+        if made is None:
+            new = self._make()
+            # One of two threads wins, and both use its key. A lock could be held by another thread in a fork.
+            made = self._made.setdefault(pid, new)
+            if made is new and not self._keys:
+                logger.warning(
+                    "No signing keys were given to the MCP server: a random key of this process is used, so "
+                    "multi-round-trip requests fail on other workers and after a restart. Pass keys=[...]."
+                )
+        return made
 
-    def _make(self) -> URLSafeTimedSerializer:
-        from itsdangerous import TimestampSigner, URLSafeTimedSerializer
-
-        clock = self._clock
-
-        class ClockSigner(TimestampSigner):
-            def get_timestamp(self) -> int:
-                return int(clock())
+    def _make(self) -> URLSafeSerializer:
+        from itsdangerous import URLSafeSerializer
 
         keys = [key.encode() if isinstance(key, str) else key for key in reversed(self._keys)]
-        if not keys:
-            logger.warning(
-                "No signing keys were given to the MCP server: a random key of this process is used, so "
-                "multi-round-trip requests fail on other workers and after a restart. Pass keys=[...]."
-            )
-            keys = [os.urandom(32)]
-        return URLSafeTimedSerializer(
-            keys,
+        return URLSafeSerializer(
+            keys or [os.urandom(32)],
             salt=f"mcp_wsgi {self._purpose}",
-            signer=ClockSigner,
+            # A client's answer may hold half of a surrogate pair, which has no UTF-8.
+            serializer_kwargs={"ensure_ascii": True},
             signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256},
         )
 
     def sign(self, payload: Mapping[str, Any], digest: str) -> str:
         """Sign a JSON-like payload for the request with that digest."""
-        return str(self._serializer().dumps([digest, dict(payload)]))
+        # The time of expiry and not of signing, so that a worker whose clock is behind takes it too.
+        expires = math.ceil(self._clock() + self._ttl)
+        return str(self._serializer().dumps([digest, expires, dict(payload)]))
 
     def unsign(self, state: str, digest: str) -> dict[str, Any]:
         """Check a state and return its payload.
@@ -109,12 +119,13 @@ class StateSigner:
         from itsdangerous import BadData
 
         try:
-            loaded = self._serializer().loads(state, max_age=int(self._ttl))
+            signed_for, expires, payload = self._serializer().loads(state)
+            is_canonical = _is_canonical(state)
         except (BadData, ValueError, RecursionError):
-            loaded = None
-        if isinstance(loaded, list) and loaded and loaded[0] == digest:
-            payload: dict[str, Any] = loaded[1]
-            return payload
+            signed_for, expires, payload, is_canonical = None, 0, {}, False
+        if is_canonical and signed_for == digest and self._clock() < expires:
+            found: dict[str, Any] = payload
+            return found
         raise InvalidParamsError(
             '"requestState" is not valid for this request: it is expired, altered, or from another request; '
             "send the request again without it"

@@ -9,10 +9,11 @@ from ..exceptions import ArgumentError, EncodeError, RegistrationError
 from ..protocol.param_headers import ParamHeader, ParamHeaderError, collect_param_headers
 from ..protocol.types import Icon
 from .context import Context
-from .describe import Visible, check_name, check_wire, describe, docstring_of, name_of
+from .describe import Visible, check_function, check_name, check_visible, check_wire, describe, docstring_of, name_of
 from .docstrings import parse_docstring
 from .drive import Call
 from .json_schema import is_object_schema, wrap_output
+from .questions import InputRequired
 from .results import UNSTRUCTURED, tool_result
 from .returns import compile_returns, to_builtins
 from .signature import compile_parameters
@@ -43,6 +44,7 @@ class Tool:
     """
 
     __slots__ = (
+        "_legacy_wire",
         "_to_json",
         "_wire",
         "_wrap",
@@ -76,16 +78,18 @@ class Tool:
             self.param_headers: Sequence[ParamHeader] = collect_param_headers(input_schema)
         except ParamHeaderError as error:
             raise RegistrationError(f"The tool {name!r}: {error}") from None
+        check_visible(visible)
         self._wire: dict[str, Any] = {"name": name, **(wire or {}), "inputSchema": input_schema}
-        check_wire("tool", name, self.to_wire(modern=True))
+        self._legacy_wire = self._wire
+        if output_schema is not None:
+            legacy = wrap_output(output_schema) if self._wrap else output_schema
+            self._legacy_wire = {**self._wire, "outputSchema": legacy}
+            self._wire = {**self._wire, "outputSchema": output_schema}
+        check_wire("tool", name, self._wire)
 
     def to_wire(self, *, modern: bool) -> dict[str, Any]:
         """Write the schema's ``Tool`` object; a legacy client only knows object output."""
-        if self.output_schema is None:
-            return self._wire
-        legacy_wrap = self._wrap and not modern
-        schema = wrap_output(self.output_schema) if legacy_wrap else self.output_schema
-        return {**self._wire, "outputSchema": schema}
+        return self._wire if modern else self._legacy_wire
 
     def result(self, value: Any, *, modern: bool) -> dict[str, Any]:
         """Build the result of what the handler returned.
@@ -115,6 +119,7 @@ class Tool:
         coerce_json_strings: bool = False,
     ) -> Tool:
         """Compile a tool from a function's signature; see :meth:`mcp_wsgi.Server.tool`."""
+        check_function("tool", function)
         name = name if name is not None else name_of(function)
         doc = parse_docstring(docstring_of(function))
         parameters = compile_parameters(
@@ -212,7 +217,7 @@ def _output(
         return schema, _conforming(schema, getattr(function, "__name__", "tool"))
     if not structured:
         return None, None
-    returns = compile_returns(function, content_types=UNSTRUCTURED)
+    returns = compile_returns(function, content_types=UNSTRUCTURED, ignored=(InputRequired,))
     return (returns.schema, returns.to_json) if returns.schema is not None else (None, None)
 
 

@@ -274,7 +274,7 @@ def test_an_integer_that_python_would_not_write_is_refused():
 
 def test_too_much_nesting_for_the_hint_is_refused():
     value = None
-    for _ in range(100_000):
+    for _ in range(150_000):
         value = {"value": 1, "next": value}
     with pytest.raises(EncodeError, match="nested"):
         compiled(Node).to_json(value)
@@ -449,3 +449,43 @@ def test_encoding_is_total_and_strict(value, hint):
 def test_an_integer_is_fast():
     to_json = compiled(int).to_json
     assert min(timeit.repeat(lambda: to_json(5), number=2000, repeat=5)) / 2000 < 5e-6
+
+
+# What a handler's own code says stays out of the reason
+
+
+class Leaky:
+    def model_dump(self, **options):
+        raise TypeError("pw=hunter2")
+
+
+def test_the_text_of_a_values_own_exception_is_not_told():
+    with pytest.raises(EncodeError) as caught:
+        to_builtins(Leaky())
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_words_of_a_models_own_validator_are_not_told_of_a_result():
+    pydantic = pytest.importorskip("pydantic")
+
+    class Secretive(pydantic.BaseModel):
+        name: str
+
+        @pydantic.field_validator("name")
+        @classmethod
+        def check(cls, value):
+            raise ValueError("pw=hunter2")
+
+    with pytest.raises(EncodeError) as caught:
+        compiled(Secretive).to_json({"name": "x"})
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.path == "name"
+
+
+def test_a_class_that_is_no_part_of_a_result_leaves_the_schema_alone():
+    class Pause:
+        pass
+
+    assert compile_returns(int | Pause, ignored=(Pause,)).schema == {"type": "integer"}
+    assert compile_returns(int | str | Pause, ignored=(Pause,)).schema == compile_returns(int | str).schema
+    assert compile_returns(Pause, ignored=(Pause,)).schema is None
