@@ -55,7 +55,7 @@ def drf_auth(
         from rest_framework.views import APIView
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "rest_framework":
-            raise
+            raise  # something that it needs itself
         raise ConfigurationError("drf_auth needs Django REST framework; install djangorestframework") from None
 
     permissions = [IsAuthenticated] if permission_classes is None else list(permission_classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from ..asgi import DEFAULT_THREADS, ThreadPool
 from .database import worker_connections
 
-__all__ = ["AsyncIteration", "WorkerPool", "in_request_thread", "runs_async"]
+__all__ = ["WorkerPool", "in_request_thread", "runs_async"]
 
 
 def runs_async() -> bool:
@@ -59,25 +59,3 @@ class WorkerPool:
                 return function(*args, **kwargs)
 
         return await self._pool(inside, (), {})
-
-
-class AsyncIteration:
-    """Iterate a stream of the sync door asynchronously: for a sync view that is called under ASGI.
-
-    Django itself would collect all of it before it sends anything.
-    """
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._next: Callable[..., Any] = sync_to_async(next, thread_sensitive=False)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._chunks(iter(self._stream))
-
-    async def _chunks(self, chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-        while (chunk := await self._next(chunks, None)) is not None:
-            yield chunk
-
-    def close(self) -> None:
-        """Close the stream."""
-        self._stream.close()

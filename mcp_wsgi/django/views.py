@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from io import BytesIO
 from typing import Any
 
@@ -26,8 +26,9 @@ from ..server import Server
 from ..server.dispatch import failure_id
 from ..server.encoding import encode_message
 from ..server.state import StateSigner
+from .bodies import AsyncBody, Body, ThreadBody
 from .database import EVERY_DATABASE, handler_call, worker_connections
-from .threads import AsyncIteration, WorkerPool, in_request_thread, runs_async
+from .threads import WorkerPool, in_request_thread, runs_async
 
 __all__ = ["MCPView", "Unavailable", "mcp_urls", "mcp_view"]
 
@@ -127,16 +128,14 @@ class MCPView(_View):
             http_request.read_body = async_to_sync(http_request.read_body)  # type: ignore[arg-type]  # it is the async one
             http_request.is_async = False
             response = self.endpoint.handle(http_request)
-            if response.stream is not None:
-                response.stream = AsyncIteration(response.stream)
-            return _to_django(response)
+            return _to_django(response, ThreadBody)
         except Exception:  # noqa: BLE001 - Django would answer in HTML
             return _failed()
 
     async def _answer_async(self, request: Any) -> HttpResponse:
         try:
             response = await run_async(self.async_endpoint.steps(_asgi_request(request)), in_request_thread)
-            return _to_django(response)
+            return _to_django(response, AsyncBody)
         except Exception:  # noqa: BLE001 - Django would answer in HTML
             return _failed()
 
@@ -190,10 +189,11 @@ _JSON = [("Content-Type", "application/json")]
 _NOT_TO_ENCODE = ("Content-Encoding", "identity")
 
 
-def _to_django(response: HTTPResponse) -> HttpResponse:
+def _to_django(response: HTTPResponse, body: Callable[[Any], Any] = Body) -> HttpResponse:
     headers = response.headers
     if response.stream is not None:
-        return StreamingHttpResponse(response.stream, status=response.status, headers=[*headers, _NOT_TO_ENCODE])
+        content = body(response.stream)
+        return StreamingHttpResponse(content, status=response.status, headers=[*headers, _NOT_TO_ENCODE])
     answer = HttpResponse(response.body, status=response.status, headers=headers)
     if not response.body and not any(name == "Content-Type" for name, _ in headers):
         # Django's default is HTML, also for nothing.

@@ -100,7 +100,8 @@ def test_the_included_endpoint_has_a_name() -> None:
     assert reverse("mcp_wsgi:mcp") in ("/mcp", "/mcp/")
 
 
-def test_the_included_endpoint_answers_401_without_a_key(_databases: None) -> None:
+@pytest.mark.usefixtures("_databases")
+def test_the_included_endpoint_answers_401_without_a_key() -> None:
     assert post(Client(), DISCOVER).status_code == 401
     assert post(Client(), DISCOVER, path="/mcp/").status_code == 401
 

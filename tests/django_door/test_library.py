@@ -82,9 +82,7 @@ class Library(TestCase):
         assert Loan.objects.count() == 1
 
     def test_tools_for_administrators_exist_for_them_only(self) -> None:
-        names = {
-            user: {tool["name"] for tool in result_of(self.listed(user))["tools"]} for user in ("ann", "root")
-        }
+        names = {user: {tool["name"] for tool in result_of(self.listed(user))["tools"]} for user in ("ann", "root")}
         assert names["root"] - names["ann"] == {"import_books"}
 
     def listed(self, user: str) -> Any:

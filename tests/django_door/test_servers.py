@@ -190,7 +190,9 @@ def test_a_sync_tool_that_sleeps_delays_nobody(uvicorn: Running) -> None:
     assert took < 0.1
 
 
-@pytest.mark.parametrize(("tool", "path"), [("report_async", "/mcp"), ("report", "/wrapped"), ("report", "/pattern/mcp")])
+@pytest.mark.parametrize(
+    ("tool", "path"), [("report_async", "/mcp"), ("report", "/wrapped"), ("report", "/pattern/mcp")]
+)
 def test_streams_are_prompt_whatever_the_tool_and_the_view(uvicorn: Running, tool: str, path: str) -> None:
     late = delays(uvicorn, calling(tool, {"times": 4, "pause": 0.1}, progress_token=1), path)
     assert len(late) == 5

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import json
 import sys
+import time
 import types
 from typing import Any
 
@@ -368,6 +370,34 @@ def test_a_closed_subscription_makes_room_for_another() -> None:
         refused: Any = view(RequestFactory().post("/mcp", **request_of(sent)))
         assert refused.status_code == 503
         response.close()
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("where", ["/own", "/wrapped"])
+def test_a_stream_whose_response_is_dropped_is_closed(site: Any, kind: Any, where: str) -> None:
+    own = Server("own")
+    view = mcp_view(own, auth=public)
+    site([path("own", view), path("wrapped", sync_decorator(view))], MIDDLEWARE=[f"{__name__}.replacing"])
+    sent = message("subscriptions/listen", notifications={})
+    response = (
+        post(Client(), sent, path=where) if kind is Client else asyncio.run(apost(AsyncClient(), sent, path=where))
+    )
+    assert response.content == b"other"
+    deadline = time.monotonic() + 5
+    while len(own.bus) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert len(own.bus) == 0
+
+
+def replacing(get_response: Any) -> Any:
+    """Be a middleware that answers something else, as one does that fails."""
+
+    def middleware(request: Any) -> Any:
+        get_response(request)
+        return HttpResponse("other")
+
+    return middleware
 
 
 def test_the_view_names_its_endpoints() -> None:

@@ -227,6 +227,17 @@ def test_a_listen_acknowledges_first_then_tells_changes_and_ends_with_a_result()
     assert len(server.bus) == 0
 
 
+def test_a_change_after_another_one_is_told_again():
+    server = a_server()
+    response = post(an_endpoint(server, HTTPPolicy(keep_alive=60)), listen())
+    frames = iter(response.stream)
+    next(frames)
+    for _ in range(2):
+        server.notify_tools_changed()
+        assert b"notifications/tools/list_changed" in next(frames)
+    response.stream.close()
+
+
 def test_a_silent_listen_sends_comments_and_ends_at_its_lifetime():
     policy = HTTPPolicy(keep_alive=0.1, listen_lifetime=0.18)
     response = post(an_endpoint(policy=policy), listen())

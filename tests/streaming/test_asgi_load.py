@@ -29,17 +29,23 @@ SOON, KIB = 1.0, 60.0
 ACKNOWLEDGED, CHANGED = b"notifications/subscriptions/acknowledged", b"notifications/tools/list_changed"
 
 
-@pytest.fixture(params=["uvicorn", "uvicorn-h11"])
+CASES = [("uvicorn", "asgi"), ("uvicorn-h11", "asgi"), ("uvicorn", "django_asgi")]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{case[1]}")
 def server(request: pytest.FixtureRequest) -> Iterator[Running]:
-    if not available(request.param):
+    kind, door = request.param
+    if not available(kind):
         pytest.skip("uvicorn is not installed")
+    if door == "django_asgi":
+        pytest.importorskip("django")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # The server inherits it.
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     try:
         with serve(
-            request.param,
-            "tests.streaming.apps.asgi_app:application",
+            kind,
+            f"tests.streaming.apps.{door}_app:application",
             env={"TEST_KEEP_ALIVE": "15"},
             options=["--no-access-log", "--backlog", "2048"],
         ) as running:

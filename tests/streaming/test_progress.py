@@ -75,16 +75,10 @@ def test_each_report_arrives_within_300_ms(servers: dict[str, Running]) -> None:
 
 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
-@pytest.mark.parametrize("compressed", [True, False], ids=["gzip", "plain"])
-def test_each_report_arrives_within_300_ms_behind_nginx(servers: dict[str, Running], compressed: bool) -> None:
+def test_each_report_arrives_within_300_ms_behind_nginx_with_gzip(servers: dict[str, Running]) -> None:
     with ExitStack() as stack:
         proxies = {kind: stack.enter_context(proxied(server)) for kind, server in servers.items()}
-        found = at_once(
-            {
-                kind: lambda proxy=proxy: latencies(proxy, compressed=compressed, times=5, seconds=1.0)
-                for kind, proxy in proxies.items()
-            }
-        )
+        found = at_once({kind: lambda proxy=proxy: latencies(proxy) for kind, proxy in proxies.items()})
     worst = {kind: max(each) for kind, each in found.items()}
     print("worst latency behind nginx, in ms:", {kind: round(value * 1000, 1) for kind, value in worst.items()})
     assert {kind: value for kind, value in worst.items() if value > LATENCY} == {}

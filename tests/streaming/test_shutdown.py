@@ -105,6 +105,8 @@ def test_by_default_listens_leave_threads_of_a_threaded_server_for_others() -> N
             stream.leave()
 
 
+FLASK, DJANGO = "tests.streaming.apps.flask_app:application", "tests.streaming.apps.django_app:application"
+DJANGO_ASGI = "tests.streaming.apps.django_asgi_app:application"
 CASES = [
     ("gunicorn-sync", WSGI, 1),
     ("gunicorn-gthread", WSGI, 4),
@@ -113,6 +115,10 @@ CASES = [
     ("uvicorn-h11", ASGI, 20),
     ("hypercorn", ASGI, 20),
     ("granian", ASGI, 20),
+    ("gunicorn-gthread", FLASK, 4),
+    ("gunicorn-gthread", DJANGO, 4),
+    ("uvicorn", DJANGO_ASGI, 20),
+    ("hypercorn", DJANGO_ASGI, 20),
 ]
 
 
@@ -122,6 +128,9 @@ def test_on_sigterm_open_listens_complete_and_the_server_ends_within_two_seconds
 ) -> None:
     if not available(kind):
         pytest.skip(f"{kind} is not installed")
+    for framework in ("flask", "django"):
+        if framework in target:
+            pytest.importorskip(framework)
     with serve(kind, target, threads=8, env={"TEST_MAX_LISTENS": "100"}) as server:
         streams = [Stream.listening(server, number) for number in range(count)]
         time.sleep(0.3)
@@ -133,7 +142,8 @@ def test_on_sigterm_open_listens_complete_and_the_server_ends_within_two_seconds
             completed = time.monotonic() - start
         server.process.wait(10)
         ended = time.monotonic() - start
-        print(f"{kind}: {count} listens complete after {completed * 1000:.0f} ms, server ended after {ended:.2f} s")
+        door = target.split(".")[-1].partition("_app")[0]
+        print(f"{kind} {door}: {count} listens complete after {completed * 1000:.0f} ms, server ended in {ended:.2f} s")
         assert all(is_complete(event, number) for number, event in enumerate(last))
         assert completed < 2
         assert ended < 2

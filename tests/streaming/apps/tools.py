@@ -99,9 +99,10 @@ def _add_state(server: Server) -> None:
 
     @server.tool
     def change() -> str:
-        """Tell listeners that the tools changed."""
+        """Tell listeners that the tools changed, and say when that began."""
+        start = time.time()
         server.notify_tools_changed()
-        return repr(time.time())
+        return repr(start)
 
     @server.tool
     def query(ctx: Context, times: int = 5, seconds: float = 0) -> int:
