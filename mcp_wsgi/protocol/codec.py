@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from json import encoder as _json_encoder
 from math import isfinite
@@ -34,11 +35,8 @@ _BOM = b"\xef\xbb\xbf"
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ParseError(f"Duplicate key in a JSON object: {_quote(key)}")
-            seen.add(key)
+        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ParseError(f"Duplicate key in a JSON object: {_quote(repeated)}")
     return value
 
 
@@ -114,6 +112,9 @@ def decode(data: bytes | bytearray | memoryview) -> Any:
         return decoder.decode(text)
     except json.JSONDecodeError as error:
         raise ParseError(f"The body is not JSON: {error.msg} at character {error.pos}") from None
+    except ValueError:
+        # The interpreter's own limit on the digits of an integer can be set below ours.
+        raise ParseError("A number is too large") from None
 
 
 _escape = json.encoder.encode_basestring_ascii
@@ -163,6 +164,8 @@ def _explain(error: Exception) -> str:
 
 def encode(value: Any) -> bytes:
     """Write one JSON text as compact ASCII bytes on one line.
+
+    A number, boolean or ``None`` as an object key becomes its JSON text, as :func:`json.dumps` has it.
 
     Raises:
         EncodeError: The value holds ``NaN``, ``Infinity``, a cycle, or something that is not JSON.
