@@ -27,31 +27,36 @@ _DIGITS = re.compile(r"[0-9]+\Z")
 _LONGEST = 18  # digits of a length that can be meant
 _CHUNK = 64 * 1024
 
-# Environ keys are few and repeat with each request; the bound is for a client that invents header names.
-_NAMES: dict[str, str] = {}
 _MAX_NAMES = 500
 # nginx hands these two over twice, and their CGI names (without HTTP_) are the ones that count.
 _TWICE = frozenset({"HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"})
 
 
-def _name(key: str) -> str:
-    name = key[5:].replace("_", "-").lower()
-    if len(_NAMES) < _MAX_NAMES:
-        _NAMES[key] = name
-    return name
+class _Names(dict[str, str]):
+    """Map the keys of an environ to header names, and what is no header to an empty string.
+
+    The keys are few and repeat with each request; the bound is for a client that invents header names.
+    """
+
+    def __missing__(self, key: str) -> str:
+        is_header = key.startswith("HTTP_") and key not in _TWICE
+        name = key[5:].replace("_", "-").lower() if is_header else ""
+        if len(self) < _MAX_NAMES:
+            self[key] = name
+        return name
+
+
+_NAMES = _Names()
 
 
 def _headers(environ: WSGIEnvironment) -> list[tuple[str, str]]:
-    names = _NAMES
-    headers = [
-        (names.get(key) or _name(key), value)
-        for key, value in environ.items()
-        if key[:5] == "HTTP_" and key not in _TWICE
-    ]
+    # No bytecode runs for each key: this is the longest loop of a request.
+    headers = dict(zip(map(_NAMES.__getitem__, environ), environ.values(), strict=True))
+    headers.pop("", None)  # whatever is no header
     content_type = environ.get("CONTENT_TYPE")
     if content_type:
-        headers.append(("content-type", content_type))
-    return headers
+        headers["content-type"] = content_type
+    return list(headers.items())
 
 
 def _read(stream: Any, size: int) -> bytes:

@@ -55,6 +55,11 @@ class HTTPRequest:
         self.content_length = content_length
         self.raw = raw
 
+    def header(self, name: str) -> str | None:
+        """Return the value of a header, in any case; ``None`` where it is absent or came in several lines."""
+        values = self.get_all(name)
+        return values[0] if len(values) == 1 else None
+
     def get_all(self, name: str) -> list[str]:
         """Give the values of a header, one for each line that came."""
         wanted = name.lower()

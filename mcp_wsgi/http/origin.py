@@ -18,7 +18,9 @@ __all__ = ["LOOPBACK_HOSTS", "LOOPBACK_ORIGINS", "HostMatcher", "Origin", "Origi
 OriginRule: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool]"
 
 #: Any port of this machine, for development.
-LOOPBACK_ORIGINS: re.Pattern[str] = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?")
+LOOPBACK_ORIGINS: tuple[re.Pattern[str], ...] = (
+    re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?"),
+)
 #: The names under which a server that is bound to loopback is called.
 LOOPBACK_HOSTS: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
 

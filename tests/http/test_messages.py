@@ -26,3 +26,10 @@ def test_a_response_has_no_body_by_default() -> None:
 def test_a_body_error_says_its_status_and_reason() -> None:
     error = BodyError(411, "why")
     assert (error.status, error.reason, error.args) == (411, "why", (411, "why"))
+
+
+def test_one_value_is_read_by_its_name_in_any_case():
+    request = HTTPRequest("POST", [("authorization", "a"), ("twice", "1"), ("twice", "2")], lambda size: b"")
+    assert request.header("Authorization") == "a"
+    assert request.header("absent") is None
+    assert request.header("twice") is None

@@ -190,14 +190,14 @@ def test_a_predicate_is_asked_with_the_text_of_a_real_origin_only() -> None:
     "origin", ["http://localhost", "https://localhost:6274", "http://127.0.0.1:1", "http://[::1]:9"]
 )
 def test_the_loopback_pattern_allows_any_port_of_this_machine(origin: str) -> None:
-    assert OriginMatcher([LOOPBACK_ORIGINS]).allows(origin)
+    assert OriginMatcher(LOOPBACK_ORIGINS).allows(origin)
 
 
 @pytest.mark.parametrize(
     "origin", ["http://localhost.evil.example", "http://127.0.0.10", "http://evil@localhost", "ftp://localhost"]
 )
 def test_the_loopback_pattern_allows_nothing_else(origin: str) -> None:
-    assert not OriginMatcher([LOOPBACK_ORIGINS]).allows(origin)
+    assert not OriginMatcher(LOOPBACK_ORIGINS).allows(origin)
 
 
 @pytest.mark.parametrize("rules", ["https://a.example", re.compile("x"), lambda origin: True, None, 5])

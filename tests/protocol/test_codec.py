@@ -215,3 +215,25 @@ def test_a_value_that_contains_itself_is_refused():
 def test_an_integer_that_the_interpreter_cannot_write_is_refused():
     with pytest.raises(EncodeError, match=r"^the value is not JSON$"):
         encode(10**5000)
+
+
+def test_many_brackets_that_are_not_balanced_are_for_the_decoder_to_refuse():
+    with pytest.raises(ParseError, match="not JSON"):
+        decode(b"[" + b"[]," * (MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":1,"a":1}',
+        b'{"a":{"b":1,"b":1}}',
+        b'[{"k":1,"k":2}]',
+        b'{"a":NaN}',
+        b'{"a":Infinity}',
+        b'{"a":1e400}',
+        b'{"a":-1e400}',
+    ],
+)
+def test_what_a_compact_writer_never_writes_is_refused_also_without_blanks(text):
+    with pytest.raises(ParseError):
+        decode(text)
