@@ -7,7 +7,7 @@ goes on with what the handler returned, so sync and async drivers share every li
 from __future__ import annotations
 
 import logging
-import secrets
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -43,7 +43,7 @@ Method: TypeAlias = "Callable[[Context], Steps[dict[str, Any]]]"
 
 def failure_id(context: str, *, exception: bool = True) -> str:
     """Log a failure under a new id, with the traceback of the current exception; return the id."""
-    failure = secrets.token_hex(4)
+    failure = os.urandom(4).hex()
     logger.error("%s failed [%s]", context, failure, exc_info=exception)
     return failure
 
