@@ -25,6 +25,7 @@ from .exceptions import (
     UnsupportedVersionError,
 )
 from .http.auth import AuthenticationError, public
+from .http.messages import HTTPRequest
 from .http.origin import LOOPBACK_HOSTS, LOOPBACK_ORIGINS
 from .http.policy import HTTPPolicy
 from .protocol.headers import expected_headers
@@ -73,6 +74,7 @@ __all__ = [
     "EncodeError",
     "ErrorCode",
     "HTTPPolicy",
+    "HTTPRequest",
     "HeaderMismatchError",
     "Icon",
     "Image",

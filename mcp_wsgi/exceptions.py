@@ -77,7 +77,7 @@ class _FixedCodeError(MCPError):
         super().__init__(self.CODE, message, data)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.message, self.data)
+        return _restore, (type(self), self.message, self.data), self.__dict__
 
 
 def _restore(kind: type[_FixedCodeError], message: str, data: Any) -> _FixedCodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import re
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .exceptions import ConfigurationError
 from .http.auth import Auth
 from .http.endpoint import Endpoint, not_found
-from .http.messages import BodyError, HTTPRequest, HTTPResponse
+from .http.messages import BodyError, BodyReader, HTTPRequest, HTTPResponse
 from .http.paths import EndpointPaths
 from .http.policy import HTTPPolicy
 from .http.streams import ThreadStreams
@@ -22,30 +23,43 @@ if TYPE_CHECKING:
 
 __all__ = ["WSGIApp", "WSGIMiddleware", "make_request", "unbuffer"]
 
+logger = logging.getLogger("mcp_wsgi")
+
 _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
-_DIGITS = re.compile(r"[0-9]{1,19}\Z")
+_DIGITS = re.compile(r"[0-9]+\Z")
+_LONGEST = 18  # digits of a length that can be meant
 _CHUNK = 64 * 1024
 
-# Environ keys are few and repeat with each request; the bound is for a client that invents header names.
-_NAMES: dict[str, str] = {"CONTENT_TYPE": "content-type"}
 _MAX_NAMES = 500
+# nginx hands these two over twice, and their CGI names (without HTTP_) are the ones that count.
+_TWICE = frozenset({"HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"})
 
 
-def _name(key: str) -> str:
-    name = key[5:].replace("_", "-").lower()
-    if len(_NAMES) < _MAX_NAMES:
-        _NAMES[key] = name
-    return name
+class _Names(dict[str, str]):
+    """Map the keys of an environ to header names, and what is no header to an empty string.
+
+    The keys are few and repeat with each request; the bound is for a client that invents header names.
+    """
+
+    def __missing__(self, key: str) -> str:
+        is_header = key.startswith("HTTP_") and key not in _TWICE
+        name = key[5:].replace("_", "-").lower() if is_header else ""
+        if len(self) < _MAX_NAMES:
+            self[key] = name
+        return name
+
+
+_NAMES = _Names()
 
 
 def _headers(environ: WSGIEnvironment) -> list[tuple[str, str]]:
-    names = _NAMES
-    headers = [
-        (names.get(key) or _name(key), value)
-        for key, value in environ.items()
-        if key[:5] == "HTTP_" or key == "CONTENT_TYPE"
-    ]
-    return [pair for pair in headers if pair[1]] if environ.get("CONTENT_TYPE") == "" else headers
+    # No bytecode runs for each key: this is the longest loop of a request.
+    headers = dict(zip(map(_NAMES.__getitem__, environ), environ.values(), strict=True))
+    headers.pop("", None)  # whatever is no header
+    content_type = environ.get("CONTENT_TYPE")
+    if content_type:
+        headers["content-type"] = content_type
+    return list(headers.items())
 
 
 def _read(stream: Any, size: int) -> bytes:
@@ -63,23 +77,17 @@ def _read(stream: Any, size: int) -> bytes:
             missing -= len(chunk)
     except Exception:  # noqa: BLE001 - each server raises something else for a broken body
         raise BodyError(400, "The body could not be read to its end") from None
-    return b"".join(chunks)
-
-
-def _read_uwsgi(size: int) -> bytes:
-    import uwsgi
-
-    chunks, total = [], 0
-    try:
-        while total < size:
-            chunk = uwsgi.chunked_read()
-            if not chunk:
-                break
-            chunks.append(chunk)
-            total += len(chunk)
-    except OSError:
-        raise BodyError(400, "The body could not be read to its end") from None
     return b"".join(chunks)[:size]
+
+
+class _UWSGIChunks:
+    """Read a chunked body under uWSGI, which hands it to a function of its own and nothing to ``wsgi.input``."""
+
+    def read(self, size: int) -> bytes:  # noqa: ARG002 - one chunk, however long
+        import uwsgi
+
+        chunk: bytes = uwsgi.chunked_read()
+        return chunk
 
 
 def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = None) -> HTTPRequest:
@@ -93,32 +101,31 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
     if stream is None:
         stream = environ["wsgi.input"]
     announced = environ.get("CONTENT_LENGTH") or None
+    coding = environ.get("HTTP_TRANSFER_ENCODING")
     length: int | None = None
-
-    if announced is not None and _DIGITS.match(announced):
-        known = length = int(announced)
+    if announced is not None and not _DIGITS.match(announced):
+        read_body = _refuse(400, "The Content-Length header is not a number")
+    elif announced is not None:
+        length = known = int(announced) if len(announced) <= _LONGEST else 10**_LONGEST
+        # With both, the decoded stream is read to its end and has to have that length. A stream that nobody ends is
+        # what a gateway has decoded, or else the bytes of the chunks: they begin with a number and are no message.
+        both = coding is not None and environ.get("wsgi.input_terminated")
 
         def read_body(size: int) -> bytes:
-            return _read(stream, min(size, known)) if known else b""
-
-    elif announced is not None:
-
-        def read_body(size: int) -> bytes:  # noqa: ARG001
-            raise BodyError(400, "The Content-Length header is not a number")
+            return _read(stream, size if both else min(size, known)) if known else b""
 
     elif environ.get("wsgi.input_terminated"):
 
         def read_body(size: int) -> bytes:
             return _read(stream, size)
 
-    elif "uwsgi.version" in environ and "HTTP_TRANSFER_ENCODING" in environ:
-        # uWSGI hands a chunked body to its own function, and nothing to wsgi.input.
-        read_body = _read_uwsgi
+    elif "uwsgi.version" in environ and (coding or "").strip().lower() == "chunked":
+
+        def read_body(size: int) -> bytes:
+            return _read(_UWSGIChunks(), size)
+
     else:
-
-        def read_body(size: int) -> bytes:  # noqa: ARG001
-            raise BodyError(411, "The length of the body is not known; send a Content-Length header")
-
+        read_body = _refuse(411, "The length of the body is not known; send a Content-Length header")
     return HTTPRequest(
         environ["REQUEST_METHOD"],
         _headers(environ),
@@ -127,6 +134,13 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
         raw=environ if raw is None else raw,
         exclusive=not environ.get("wsgi.multithread"),
     )
+
+
+def _refuse(status: int, reason: str) -> BodyReader:
+    def read_body(size: int) -> bytes:  # noqa: ARG001
+        raise BodyError(status, reason)
+
+    return read_body
 
 
 def unbuffer(environ: WSGIEnvironment) -> None:
@@ -171,13 +185,25 @@ class WSGIApp:
         policy = policy if policy is not None else HTTPPolicy()
         self.endpoint = Endpoint(server, auth=auth, policy=policy, streams=ThreadStreams(policy))
         self._paths = EndpointPaths(path)
+        self._hinted = False
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""
         path = environ.get("PATH_INFO", "")
         if not self._paths.is_endpoint(path, mounted=bool(environ.get("SCRIPT_NAME"))):
             return _respond(not_found(environ["REQUEST_METHOD"]), environ, start_response)
-        return _respond(self.endpoint.handle(make_request(environ)), environ, start_response)
+        response = self.endpoint.handle(make_request(environ))
+        if response.status == HTTPStatus.NO_CONTENT and "uwsgi.version" in environ:
+            # uWSGI's router would add a chunked body of no chunks, and the next answer would begin behind it.
+            response.headers.append(("Content-Length", "0"))
+        elif response.status == HTTPStatus.UNAUTHORIZED and not self._hinted:
+            self._hint(environ)
+        return _respond(response, environ, start_response)
+
+    def _hint(self, environ: WSGIEnvironment) -> None:
+        if "mod_wsgi.version" in environ and "HTTP_AUTHORIZATION" not in environ:
+            self._hinted = True
+            logger.warning("mod_wsgi hides the Authorization header; set WSGIPassAuthorization On")
 
 
 class WSGIMiddleware:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -63,6 +64,7 @@ texts = (
     | st.text(_characters, max_size=12)
     | _ascii.map(lambda text: f"=?base64?{text}?=")
     | _ascii.map(lambda text: f" {text}\t")
+    | _ascii.map(lambda text: f"{text}, {text}")
     | st.sampled_from(["=?base64?=", "=?base64??=", "a, b", "a,a", "0", "true", "42"])
 )
 #: The same as JSON carries it: two adjacent halves of a surrogate pair are one character there.
@@ -261,10 +263,11 @@ def _draw_arguments(draw: st.DrawFn, schema: dict[str, Any]) -> dict[str, Any]:
 def calls(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw a ``tools/call`` request and the tool it calls; arguments may be absent, null or of another type."""
     tool = draw(tools())
-    params: dict[str, Any] = {"_meta": draw(envelopes()), "name": tool["name"]}
+    meta = build_meta(version=draw(st.sampled_from(MODERN_VERSIONS)), capabilities={})
+    params: dict[str, Any] = {"_meta": meta, "name": tool["name"]}
     if draw(st.integers(0, 9)):
         params["arguments"] = _draw_arguments(draw, tool["inputSchema"])
-    return request(draw(request_ids), "tools/call", params), tool
+    return request(1, "tools/call", params), tool
 
 
 # Mutations of header lists
@@ -275,16 +278,29 @@ def _sentinel(value: str) -> str:
     return f"=?base64?{data}?="
 
 
-_PADDING = (" ", "\t", " \t ", "\xa0", "\r\n ", "\0", "0", ".0", "=")
+_PADDING = (" ", "\t", "\xa0", "\xa0 ", "\r\n ", "\0", "0", ".0", "=")
 _VERSIONS = ("2026-07-28", "2025-11-25", "1999-01-01")
-_OTHER_VALUES = (*_VERSIONS, "tools/list", "tools/call", "prompts/get", "", "42.0", "True")
-_HEADER_CHANGES = ("drop", "double", "swap", "split", "name", "case", "pad", "other", "wrap", "unwrap", "orphan")
+_OTHER_VALUES = (*_VERSIONS, "tools/list", "tools/call", "prompts/get", "", "42.0", "True", "1", "0")
+_HEADER_CHANGES = (
+    "drop",
+    "double",
+    "swap",
+    "split",
+    "name",
+    "case",
+    "pad",
+    "other",
+    "wrap",
+    "bits",
+    "unwrap",
+    "orphan",
+)
 
 
-def _change_headers(draw: st.DrawFn, pairs: HeaderPairs) -> None:
+def _change_headers(draw: st.DrawFn, pairs: HeaderPairs, known: list[str]) -> None:
     how = draw(st.sampled_from(_HEADER_CHANGES))
     if how == "orphan" or not pairs:
-        pairs.append((draw(st.sampled_from(["Mcp-Name", "Mcp-Param-X", "Mcp-Method", "X-Other"])), draw(_ascii)))
+        pairs.append((draw(st.sampled_from(known)), draw(_ascii)))
         return
     index = draw(st.integers(0, len(pairs) - 1))
     name, value = pairs[index]
@@ -295,8 +311,8 @@ def _change_headers(draw: st.DrawFn, pairs: HeaderPairs) -> None:
     elif how == "swap":
         other = draw(st.integers(0, len(pairs) - 1))
         pairs[index], pairs[other] = (name, pairs[other][1]), (pairs[other][0], value)
-    elif how == "split" and "," in value:
-        left, right = value.split(",", 1)
+    elif how == "split" and ", " in value:
+        left, right = value.split(", ", 1)
         pairs[index : index + 1] = [(name, left), (name, right)]
     elif how == "split":
         pairs[index] = (name, f"{value}, {value}")
@@ -314,8 +330,11 @@ def _change_value(draw: st.DrawFn, how: str, value: str) -> str:
         return padding + value if draw(st.booleans()) else value + padding
     if how == "wrap":
         return _sentinel(value)
+    if how == "bits":
+        # The last character before padding has bits that decode to nothing.
+        return re.sub("[AEIMQUYcgkosw048](?==)", lambda match: chr(ord(match[0]) + 1), _sentinel(value))
     if how == "unwrap" and value.startswith("=?base64?"):
-        return base64.b64decode(value[9:-2]).decode("latin-1")
+        return value[9:-2]
     return draw(st.sampled_from(_OTHER_VALUES) | _ascii)
 
 
@@ -325,8 +344,11 @@ def mutated_headers(
 ) -> HeaderPairs:
     """Draw the header lines of a message with up to three changes."""
     pairs = expected_headers(message, tool)
-    for _ in range(draw(st.integers(at_least, 3))):
-        _change_headers(draw, pairs)
+    known = ["Mcp-Name", "Mcp-Method", "Mcp-Param-X", "X-Other"]
+    if tool is not None:
+        known += [f"Mcp-Param-{header.name}" for header in Mirrored.of(tool).param_headers]
+    for _ in range(draw(st.sampled_from([at_least, 1, 1, 1, 2, 3]))):
+        _change_headers(draw, pairs, known)
     return pairs
 
 

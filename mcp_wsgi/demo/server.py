@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -16,9 +14,6 @@ from ..server import Context, Server
 from .library import Book, Library, LibraryError, Loan, Member, Statistics
 
 __all__ = ["create_server"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 Days = Annotated[int, Meta(ge=1, le=60, description="For how many days, at most 60")]
 #: Of members and loans: what SQLite can hold, and far more than there are.
@@ -43,25 +38,14 @@ def create_server(library: Library) -> Server:
         instructions="Search the library's books, lend them to members and take them back.",
         # One process serves the demo, and its data does not outlive it: neither has the key to.
         keys=[secrets.token_bytes(32)],
+        # The model may read why the library refuses something.
+        tool_errors=[LibraryError],
     )
     _add_reading_tools(server, library)
     _add_writing_tools(server, library)
     _add_resources(server, library)
     _add_prompts(server, library)
     return server
-
-
-def _telling(function: Callable[P, R]) -> Callable[P, R]:
-    """Let the model read why the library refuses something."""
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except LibraryError as error:
-            raise ToolError(str(error)) from None
-
-    return call
 
 
 def _add_reading_tools(server: Server, library: Library) -> None:
@@ -108,7 +92,6 @@ def _add_reading_tools(server: Server, library: Library) -> None:
 
 def _add_writing_tools(server: Server, library: Library) -> None:
     @server.tool(title="Lend a book", destructive=False)
-    @_telling
     def lend_book(isbn: str, member: Number, ctx: Context, days: Days | None = None) -> Loan:
         """Lend a copy of a book to a member.
 
@@ -128,7 +111,6 @@ def _add_writing_tools(server: Server, library: Library) -> None:
         return library.lend(book.isbn, borrower.id, days)
 
     @server.tool(title="Return a book", destructive=False, idempotent=True)
-    @_telling
     def return_book(loan: Number) -> Loan:
         """Take a lent book back.
 
@@ -138,7 +120,6 @@ def _add_writing_tools(server: Server, library: Library) -> None:
         return library.give_back(loan)
 
     @server.tool(title="Add a book", destructive=False)
-    @_telling
     def add_book(
         isbn: str, title: Line, author: Line, year: Year, genre: Line, copies: Annotated[int, Meta(ge=1, le=100)] = 1
     ) -> Book:
@@ -193,7 +174,6 @@ def _add_prompts(server: Server, library: Library) -> None:
         return [genre for genre in library.genres() if genre.startswith(text.lower())]
 
     @server.prompt(title="Letter about late books")
-    @_telling
     def overdue_letter(member: Number) -> str:
         """Ask for a friendly letter to a member who is late.
 

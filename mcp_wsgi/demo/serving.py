@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import ipaddress
+import logging
 import signal
 import socket
 import tempfile
@@ -64,7 +65,7 @@ def demo_application(*, loopback: bool) -> Iterator[WSGIApp]:
     """
     policy = HTTPPolicy()
     if loopback:
-        policy = HTTPPolicy(allowed_hosts=LOOPBACK_HOSTS, allowed_origins=[LOOPBACK_ORIGINS])
+        policy = HTTPPolicy(allowed_hosts=LOOPBACK_HOSTS, allowed_origins=LOOPBACK_ORIGINS)
     with tempfile.TemporaryDirectory(prefix="mcp-wsgi-demo-", ignore_cleanup_errors=True) as folder:
         server = create_server(Library(Path(folder) / "library.sqlite"))
         yield WSGIApp(server, auth=public, policy=policy)
@@ -94,6 +95,8 @@ def serve(application: Any, listener: socket.socket) -> None:
         waitress: Any = importlib.import_module("waitress")
     except ImportError:
         waitress = None
+    # It warns of each request that waits a moment for a thread: nothing for a person to act on.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     if waitress is None:
         _serve_by_wsgiref(application, listener)
     else:

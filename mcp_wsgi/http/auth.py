@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..exceptions import ConfigurationError
@@ -13,18 +14,29 @@ if TYPE_CHECKING:
 __all__ = ["Auth", "AuthenticationError", "Public", "check_auth", "public"]
 
 
+_STATUSES = frozenset(status.value for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST)
+
+
 class AuthenticationError(Exception):
     """Refuse a request for who sends it. An ``auth`` function raises it, or returns ``None``.
 
     Args:
         message: What the client is told.
         status: 401 (who are you?) or 403 (not you).
-        challenge: The ``WWW-Authenticate`` header.
+        challenge: The ``WWW-Authenticate`` header; empty for none.
+
+    Raises:
+        ValueError: There is no such status, or the challenge could not be sent as a header.
     """
 
     def __init__(
         self, message: str = "Authentication is required", *, status: int = 401, challenge: str = "Bearer"
     ) -> None:
+        # Said here, where the mistake is: the door could only fail with it.
+        if status not in _STATUSES:
+            raise ValueError(f"The status of a refusal is 4xx or 5xx, not {status!r}")
+        if not (challenge.isascii() and challenge.isprintable()):
+            raise ValueError("A challenge is one line of printable ASCII")
         super().__init__(message, status, challenge)
         self.message = message
         self.status = status

@@ -9,12 +9,14 @@ __all__ = ["accepts_events", "accepts_only_events", "media_type_problem"]
 _OWS = " \t"
 
 
-def _parameters(parts: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _values(parts: list[str], wanted: str) -> list[str]:
+    """Give every value of a parameter: whoever repeats one must mean the same each time."""
+    values = []
     for part in parts:
         name, _, value = part.partition("=")
-        found[name.strip(_OWS).lower()] = value.strip(_OWS).strip('"').lower()
-    return found
+        if name.strip(_OWS).lower() == wanted:
+            values.append(value.strip(_OWS).strip('"').lower())
+    return values
 
 
 @lru_cache(maxsize=128)
@@ -29,8 +31,7 @@ def media_type_problem(content_type: str | None) -> str | None:
     kind, *rest = content_type.split(";")
     if kind.strip(_OWS).lower() != "application/json":
         return "the Content-Type must be application/json"
-    charset = _parameters(rest).get("charset", "utf-8")
-    if charset not in ("utf-8", "utf8"):
+    if any(charset not in ("utf-8", "utf8") for charset in _values(rest, "charset")):
         return "the charset of the body must be utf-8"
     return None
 
@@ -39,7 +40,7 @@ def _kinds(accept: str) -> set[str]:
     kinds = set()
     for entry in accept.split(","):
         kind, *rest = entry.split(";")
-        if _parameters(rest).get("q", "1").rstrip("0.") != "":
+        if all(weight.rstrip("0.") for weight in _values(rest, "q")):
             kinds.add(kind.strip(_OWS).lower())
     return kinds
 

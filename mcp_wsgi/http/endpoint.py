@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..exceptions import HeaderMismatchError, InternalError, InvalidRequestError, MCPError, ParseError
+from ..exceptions import EncodeError, HeaderMismatchError, InternalError, InvalidRequestError, MCPError, ParseError
 from ..protocol.codec import decode
 from ..protocol.headers import METHOD_HEADER, VERSION_HEADER, check_headers, check_optional
 from ..protocol.jsonrpc import Notification, Request, Response, error_response, parse_message
@@ -22,6 +22,7 @@ from ..server.context import Context, Wrap
 from ..server.dispatch import check_version, dispatch, failure_id
 from ..server.drive import Call, Steps, run_sync
 from ..server.encoding import encode_message
+from ..server.questions import InputRequired
 from ..server.state import StateSigner
 from .auth import Auth, AuthenticationError, Public, check_auth
 from .content import accepts_events, accepts_only_events, media_type_problem
@@ -118,9 +119,8 @@ class Endpoint:
             response = _error(refused.status, refused.error, None, refused.headers)
         except MCPError as error:
             response = _error(status_of(error.code), error, error.request_id)
-        except Exception:  # noqa: BLE001 - an auth function or a filter may fail; nothing raises out of a door
-            failure = failure_id("The MCP endpoint")
-            response = _error(500, InternalError(f"Internal error (id {failure})"), None)
+        except (Exception, InputRequired):  # noqa: BLE001 - an auth function may fail; nothing raises out of a door
+            response = _failed(500, None)
         if origin is not None or self.policy.allowed_origins:
             response.headers += self.policy.cors_headers(allowed)
         return response
@@ -158,7 +158,9 @@ class Endpoint:
         except (ParseError, InvalidRequestError) as error:
             return _error(400, error, error.request_id)
         except MCPError as error:
-            return _error(400 if _names_modern(headers) else 200, error, error.request_id)
+            # Only a request has an answer that could ride on 200.
+            refused = error.request_id is None or _names_modern(headers)
+            return _error(400 if refused else 200, error, error.request_id)
         if not isinstance(message, Request):
             self._admit_silent(message, headers)
             return HTTPResponse(202, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", "0")])
@@ -200,6 +202,8 @@ class Endpoint:
         if isinstance(message, Response):
             if modern:
                 raise InvalidRequestError("A client must not send JSON-RPC responses in this protocol version")
+            if "mcp-method" in headers:
+                raise HeaderMismatchError("Header mismatch: a response has no method, but came with Mcp-Method")
             return
         version = headers.get("mcp-protocol-version", "").strip(" \t")
         if has_envelope(message.params):
@@ -210,7 +214,7 @@ class Endpoint:
             version, modern = wanted, True
         if modern and version not in MODERN_VERSIONS:
             raise self.server.unsupported(version)
-        check_optional(METHOD_HEADER, headers, message.method)
+        _check_method(message.method, headers)
 
     def _answer(
         self,
@@ -227,10 +231,12 @@ class Endpoint:
                 self._check_modern(context, headers, repeated)
             else:
                 context = self._context(message, False, principal, request)
-                check_optional(METHOD_HEADER, headers, message.method)
+                _check_method(message.method, headers)
         except MCPError as error:
             refused = modern or isinstance(error, HeaderMismatchError) or not self.server.legacy
             return _error(status_of(error.code) if refused else 200, error, message.id)
+        except (Exception, InputRequired):  # noqa: BLE001 - the filter of a tool may fail, and has nobody to ask
+            return _failed(500, message.id)
         accept = headers.get("accept")
         if self._streams is not None and (context.reports or context.method == LISTEN):
             if context.method == LISTEN and modern:
@@ -296,10 +302,28 @@ def _json(answer: dict[str, Any], accept: str | None, *, modern: bool) -> HTTPRe
     return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body))), _NOSNIFF], body)
 
 
+def _check_method(method: str, headers: Mapping[str, str]) -> None:
+    """Check the method header of a message that needs none."""
+    got = headers.get("mcp-method", "").strip(" \t")
+    if not (got.isascii() and got.isprintable()):
+        # Another reader may strip what is blank to it (U+00A0, a line feed) and see another method.
+        raise HeaderMismatchError(f"Header mismatch: the Mcp-Method header is malformed: {got[:80]!a}")
+    check_optional(METHOD_HEADER, headers, method)
+
+
+def _failed(status: int, request_id: str | int | None) -> HTTPResponse:
+    """Answer for a failure of this program: it is logged under an id, and only the id is told."""
+    failure = failure_id("The MCP endpoint")
+    return _error(status, InternalError(f"Internal error (id {failure})"), request_id)
+
+
 def _error(
     status: int, error: MCPError, request_id: str | int | None, headers: HeaderPairs | None = None
 ) -> HTTPResponse:
-    body = encode_message(error_response(request_id, error))
+    try:
+        body = encode_message(error_response(request_id, error))
+    except EncodeError:  # the data of an application's own error is not JSON
+        return _failed(500, request_id)
     return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body))), _NOSNIFF, *(headers or ())], body)
 
 

@@ -61,6 +61,11 @@ class HTTPRequest:
         self.is_async = is_async
         self.exclusive = exclusive
 
+    def header(self, name: str) -> str | None:
+        """Return the value of a header, in any case; ``None`` where it is absent or came in several lines."""
+        values = self.get_all(name)
+        return values[0] if len(values) == 1 else None
+
     def get_all(self, name: str) -> list[str]:
         """Give the values of a header, one for each line that came."""
         wanted = name.lower()

@@ -18,7 +18,9 @@ __all__ = ["LOOPBACK_HOSTS", "LOOPBACK_ORIGINS", "HostMatcher", "Origin", "Origi
 OriginRule: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool]"
 
 #: Any port of this machine, for development.
-LOOPBACK_ORIGINS: re.Pattern[str] = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?")
+LOOPBACK_ORIGINS: tuple[re.Pattern[str], ...] = (
+    re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?"),
+)
 #: The names under which a server that is bound to loopback is called.
 LOOPBACK_HOSTS: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
 
@@ -39,7 +41,8 @@ class Origin(NamedTuple):
 
 def parse_origin(text: str) -> Origin | None:
     """Parse a serialised origin (RFC 6454, section 6.2); ``None`` for anything else, ``null`` included."""
-    match = _ORIGIN.fullmatch(text.lower())
+    # Only ASCII: lower() turns some other characters into ASCII letters (U+212A, the Kelvin sign, into k).
+    match = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
     if match is None:
         return None
     port = match["port"]
@@ -54,7 +57,7 @@ class OriginMatcher:
     """
 
     def __init__(self, rules: Iterable[OriginRule]) -> None:
-        if isinstance(rules, (str, re.Pattern)) or callable(rules):
+        if isinstance(rules, (str, re.Pattern)) or not isinstance(rules, Iterable):
             raise ConfigurationError("allowed_origins is a list, also for a single origin")
         self._exact: set[Origin | str] = set()
         self._patterns: list[re.Pattern[str]] = []
@@ -95,24 +98,36 @@ def _exact(rule: str) -> Origin | str:
     return parsed
 
 
+def _match_host(host: object) -> re.Match[str] | None:
+    return _HOST.fullmatch(host.lower()) if isinstance(host, str) and host.isascii() else None
+
+
 class HostMatcher:
     """Decide which ``Host`` headers are allowed, with and without a port, in any case.
 
     Args:
-        hosts: ``name`` (any port), ``name:port`` (that port), ``.name`` (the name and everything below it).
+        hosts: ``name`` (any port), ``name:port`` (that port), ``.name`` (the name and everything below it, any port).
+
+    Raises:
+        ConfigurationError: An entry is no host, and so could never match.
     """
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        if isinstance(hosts, str):
+        if isinstance(hosts, str) or not isinstance(hosts, Iterable):
             raise ConfigurationError("allowed_hosts is a list, also for a single host")
-        self._hosts = tuple(host.lower() for host in hosts)
-        for host in self._hosts:
-            if _HOST.fullmatch(host) is None:
+        rules = []
+        for host in hosts:
+            match = _match_host(host)
+            if match is None:
                 raise ConfigurationError(f"{host!r} is no host; write name or name:port, without a scheme or path")
+            if match["host"].startswith(".") and (match["port"] or match["host"] == "."):
+                raise ConfigurationError(f"{host!r} matches nothing; write .name for a name and everything below it")
+            rules.append(match.group())
+        self._hosts = tuple(rules)
 
     def allows(self, host: str | None) -> bool:
         """Say whether a request for this host is allowed; a missing header is not."""
-        match = _HOST.fullmatch((host or "").lower())
+        match = _match_host(host)
         if match is None:
             return False
         name = match["host"]

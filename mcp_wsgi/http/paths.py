@@ -20,8 +20,8 @@ class EndpointPaths:
 
     __slots__ = ("_bare", "_below", "_exact")
 
-    def __init__(self, path: str) -> None:
-        if not path.startswith("/"):
+    def __init__(self, path: object) -> None:
+        if not isinstance(path, str) or not path.startswith("/"):
             raise ConfigurationError(f'path must begin with "/", not {path!r}')
         self._bare = path.rstrip("/")
         self._below = self._bare + "/"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -29,6 +30,13 @@ _ALLOWED_HEADERS = (
 )
 _EXPOSED = "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After"
 _MAX_AGE = "7200"
+# RFC 9110, section 5.1: what the name of a header may consist of.
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~\-]+")
+
+
+def _is_token(name: object) -> bool:
+    return isinstance(name, str) and _TOKEN.fullmatch(name) is not None
+
 
 _LISTENS: dict[bool | None, int] = {True: 1, False: 2, None: 10_000}
 _LIFETIME = 300.0
@@ -61,7 +69,7 @@ class HTTPPolicy:
             the server executes; method and name are never tolerated.
 
     Raises:
-        ConfigurationError: An origin, host or limit cannot be used.
+        ConfigurationError: An origin, header, host or limit cannot be used.
     """
 
     allowed_origins: Iterable[OriginRule] = ()
@@ -79,19 +87,24 @@ class HTTPPolicy:
     _told: set[str] = field(init=False, repr=False, compare=False, default_factory=set)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.body_limit, int):
+            raise ConfigurationError("body_limit is a number of bytes")
         if self.body_limit < 1:
             raise ConfigurationError("body_limit must be at least 1 byte")
         if self.keep_alive <= 0 or (self.listen_lifetime is not None and self.listen_lifetime <= 0):
             raise ConfigurationError("keep_alive and listen_lifetime must be positive")
-        if isinstance(self.allowed_headers, str):
+        if isinstance(self.allowed_headers, str) or not isinstance(self.allowed_headers, Iterable):
             raise ConfigurationError("allowed_headers is a list, also for a single header")
         for name in ("allowed_origins", "allowed_headers", "allowed_hosts"):
             value = getattr(self, name)
-            if value is not None and not isinstance(value, (str, tuple)) and hasattr(value, "__iter__"):
+            if not isinstance(value, (str, tuple)) and isinstance(value, Iterable):
                 object.__setattr__(self, name, tuple(value))
         object.__setattr__(self, "_origins", OriginMatcher(self.allowed_origins))
         hosts = HostMatcher(self.allowed_hosts) if self.allowed_hosts is not None else None
         object.__setattr__(self, "_hosts", hosts)
+        for name in self.allowed_headers:
+            if not _is_token(name):
+                raise ConfigurationError(f"{name!r} in allowed_headers is no name of a header")
         extra = tuple(name.lower() for name in self.allowed_headers)
         object.__setattr__(self, "_headers", (*_ALLOWED_HEADERS, *extra))
 
@@ -162,7 +175,7 @@ class HTTPPolicy:
             return headers
         wanted = (name.strip(" \t").lower() for name in requested.split(","))
         # A wildcard does not cover Authorization, and Mcp-Param-* names are the tools' own: they are echoed.
-        params = sorted({name for name in wanted if name.startswith("mcp-param-") and name.isprintable()})
+        params = sorted({name for name in wanted if name.startswith("mcp-param-") and _is_token(name)})
         headers += [
             ("Access-Control-Allow-Origin", origin),
             ("Access-Control-Allow-Methods", "POST, OPTIONS"),

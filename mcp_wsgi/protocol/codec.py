@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from json import encoder as _json_encoder
 from math import isfinite
 from typing import Any
+
+import msgspec
 
 from ..exceptions import EncodeError, ParseError
 
@@ -25,20 +28,21 @@ MAX_DEPTH = 128
 MAX_NUMBER_LENGTH = 1_000
 
 # Only a body with such a run of digits (perhaps inside a string) pays for checking each integer.
-_LONG_INTEGER = re.compile(rf"[0-9]{{{MAX_NUMBER_LENGTH}}}")
-# The closing quote is optional, so that a string without one is consumed once and not tried at each quote.
-_STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_LONG_INTEGER = re.compile(rb"[0-9]{%d}" % MAX_NUMBER_LENGTH)
+# Such a run also shows in every hundredth byte, which is quick to see.
+_SAMPLED = re.compile(rb"[0-9]{%d}" % (MAX_NUMBER_LENGTH // 100))
+_AS_ARRAY = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_read_fast = msgspec.json.Decoder().decode
+_write_fast = msgspec.json.Encoder().encode
 _BOM = b"\xef\xbb\xbf"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ParseError(f"Duplicate key in a JSON object: {_quote(key)}")
-            seen.add(key)
+        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ParseError(f"Duplicate key in a JSON object: {_quote(repeated)}")
     return value
 
 
@@ -71,16 +75,32 @@ _CAREFUL = json.JSONDecoder(
 )
 
 
-def _check_depth(text: str) -> None:
-    depth = 0
-    for match in _STRUCTURE.finditer(text):
-        found = match.group()
-        if found in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise ParseError(f"The JSON is nested more than {MAX_DEPTH} levels deep")
-        elif found in "]}":
-            depth -= 1
+def _check_depth(raw: bytes) -> None:
+    # Without escapes, every second part between quotes is outside of strings.
+    outside = b"".join(raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    brackets = outside.translate(_AS_ARRAY, _NO_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        if not brackets:
+            return
+        # Takes away the innermost level everywhere. What is not balanced is left for the decoder to refuse.
+        brackets = brackets.replace(b"[]", b"")
+    if b"[]" in brackets or brackets.count(b"[") > MAX_DEPTH:
+        raise ParseError(f"The JSON is nested more than {MAX_DEPTH} levels deep")
+
+
+def _decode_canonical(raw: bytes) -> Any:
+    """Read a text that is exactly what a compact writer writes, as most clients are; ``None`` for any other.
+
+    A writer never repeats a key, nor writes NaN or an infinite number: a text that is written again as the same
+    bytes has none of these. msgspec does both in a quarter of the time of one reading with a hook for each object.
+    """
+    if raw.find(b'": ', 0, 256) >= 0:
+        return None  # not a compact writer
+    try:
+        value = _read_fast(raw)
+        return value if _write_fast(value) == raw else None
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
 def decode(data: bytes | bytearray | memoryview) -> Any:
@@ -106,14 +126,19 @@ def decode(data: bytes | bytearray | memoryview) -> Any:
     if not text or text.isspace():
         raise ParseError("The body is empty")
     if text.count("[") + text.count("{") > MAX_DEPTH:
-        _check_depth(text)
+        _check_depth(raw)
     decoder = _FAST
-    if len(text) > MAX_NUMBER_LENGTH and _LONG_INTEGER.search(text):
+    if len(raw) > MAX_NUMBER_LENGTH and _SAMPLED.search(raw[::100]) and _LONG_INTEGER.search(raw):
         decoder = _CAREFUL
+    elif (value := _decode_canonical(raw)) is not None:
+        return value
     try:
         return decoder.decode(text)
     except json.JSONDecodeError as error:
         raise ParseError(f"The body is not JSON: {error.msg} at character {error.pos}") from None
+    except ValueError:
+        # The interpreter's own limit on the digits of an integer can be set below ours.
+        raise ParseError("A number is too large") from None
 
 
 _escape = json.encoder.encode_basestring_ascii
@@ -163,6 +188,8 @@ def _explain(error: Exception) -> str:
 
 def encode(value: Any) -> bytes:
     """Write one JSON text as compact ASCII bytes on one line.
+
+    A number, boolean or ``None`` as an object key becomes its JSON text, as :func:`json.dumps` has it.
 
     Raises:
         EncodeError: The value holds ``NaN``, ``Infinity``, a cycle, or something that is not JSON.

@@ -76,6 +76,8 @@ def decode_value(value: str) -> str:
             canonical Base64 of UTF-8.
     """
     value = value.strip(_WHITESPACE)
+    if value.isascii() and value.isprintable() and not value.startswith(_PREFIX):
+        return value
     if not _FIELD_VALUE.match(value):
         raise ValueError("it contains characters that a header value must not have")
     match = _SENTINEL.match(value)

@@ -7,7 +7,9 @@ On the wire a message is a JSON object; :func:`parse_message` turns one into a :
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+import msgspec
 
 from ..exceptions import InvalidParamsError, InvalidRequestError, MCPError
 
@@ -28,7 +30,7 @@ __all__ = [
 RequestId: TypeAlias = "str | int"
 
 
-class Request(NamedTuple):
+class Request(msgspec.Struct, frozen=True):
     """Hold a request; absent ``params`` are an empty object."""
 
     id: RequestId
@@ -36,14 +38,14 @@ class Request(NamedTuple):
     params: dict[str, Any]
 
 
-class Notification(NamedTuple):
+class Notification(msgspec.Struct, frozen=True):
     """Hold a notification; absent ``params`` are an empty object."""
 
     method: str
     params: dict[str, Any]
 
 
-class Response(NamedTuple):
+class Response(msgspec.Struct, frozen=True):
     """Hold an answer: ``result`` or ``error`` is set. ``id`` is ``None`` where it could not be read."""
 
     id: RequestId | None

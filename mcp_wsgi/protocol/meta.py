@@ -82,10 +82,9 @@ def read_envelope(params: Mapping[str, Any]) -> Envelope:
     capabilities = meta.get(CLIENT_CAPABILITIES)
     if type(capabilities) is not dict:
         raise _field(meta, CLIENT_CAPABILITIES, "an object")
-    if capabilities:
-        for name in _CAPABILITIES:
-            if name in capabilities and type(capabilities[name]) is not dict:
-                raise InvalidParamsError(f'"_meta" field "{CLIENT_CAPABILITIES}": "{name}" must be an object')
+    for name, value in capabilities.items():
+        if type(value) is not dict and name in _CAPABILITIES:
+            raise InvalidParamsError(f'"_meta" field "{CLIENT_CAPABILITIES}": "{name}" must be an object')
     client_info = meta.get(CLIENT_INFO)
     if client_info is not None:
         _check_client_info(client_info)

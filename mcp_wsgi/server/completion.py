@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InvalidParamsError, MethodNotFoundError, RegistrationError, ToolError
+from ..exceptions import InvalidParamsError, MethodNotFoundError, RegistrationError
 from ..protocol.types import Completion
 from .drive import Call, Steps
 from .hints import evaluate, is_coroutine_callable, read_signature
@@ -109,7 +109,7 @@ def complete(context: Context) -> Steps[dict[str, Any]]:
         return {"completion": {"values": []}}
     try:
         found = yield context.wrapped(completer.bind(value, others, context))
-    except ToolError as error:
+    except context.server.told_errors as error:
         raise InvalidParamsError(str(error)) from None
     return {"completion": _completion(found)}
 

@@ -7,7 +7,7 @@ goes on with what the handler returned, so sync and async drivers share every li
 from __future__ import annotations
 
 import logging
-import secrets
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -43,7 +43,7 @@ Method: TypeAlias = "Callable[[Context], Steps[dict[str, Any]]]"
 
 def failure_id(context: str, *, exception: bool = True) -> str:
     """Log a failure under a new id, with the traceback of the current exception; return the id."""
-    failure = secrets.token_hex(4)
+    failure = os.urandom(4).hex()
     logger.error("%s failed [%s]", context, failure, exc_info=exception)
     return failure
 
@@ -148,13 +148,13 @@ def _call_tool(context: Context) -> Steps[dict[str, Any]]:
         return _input_required(context, required)
     except ArgumentError as error:
         return error_result(f"Invalid arguments for tool {name!r}: {error}")
-    except ToolError as error:
-        return error_result(str(error))
     except MCPError:
         raise
     except EncodeError as error:
         failure = failure_id(f"The result of the tool {name!r}: {error};", exception=False)
         return error_result(f"The tool's result is not valid: {error} (id {failure})")
+    except context.server.told_errors as error:
+        return error_result(str(error))
     except Exception:  # noqa: BLE001 - a tool's failure is told to the model, its text is not
         failure = failure_id(f"The tool {name!r}")
         return error_result(f"The tool failed with an internal error (id {failure}).")
@@ -178,16 +178,16 @@ def _input_required(context: Context, required: InputRequired) -> dict[str, Any]
     return context.interaction().result(required)
 
 
-def _run_handler(call: Call, what: str) -> Steps[Any]:
+def _run_handler(context: Context, call: Call, what: str) -> Steps[Any]:
     """Call the handler of a resource or prompt, whose failures are protocol errors."""
     try:
         return (yield call)
     except InputRequired as required:
         return required
-    except ToolError as error:
-        raise InvalidParamsError(str(error)) from None
     except MCPError:
         raise
+    except context.server.told_errors as error:
+        raise InvalidParamsError(str(error)) from None
     except Exception:  # noqa: BLE001 - its text is not for the client
         failure = failure_id(what)
         raise InternalError(f"{what} failed with an internal error (id {failure})") from None
@@ -202,7 +202,7 @@ def _read_resource(context: Context) -> Steps[dict[str, Any]]:
     if context.envelope is not None:
         _check_state(context)
     what = "Reading the resource"
-    value = yield from _run_handler(context.wrapped(resource.bind(values, context, uri)), what)
+    value = yield from _run_handler(context, context.wrapped(resource.bind(values, context, uri)), what)
     if isinstance(value, InputRequired):
         return _input_required(context, value)
     if value is None:
@@ -229,7 +229,7 @@ def _get_prompt(context: Context) -> Steps[dict[str, Any]]:
     if context.envelope is not None:
         _check_state(context)
     what = "The prompt"
-    value = yield from _run_handler(context.wrapped(prompt.bind(arguments, context)), what)
+    value = yield from _run_handler(context, context.wrapped(prompt.bind(arguments, context)), what)
     if isinstance(value, InputRequired):
         return _input_required(context, value)
     try:

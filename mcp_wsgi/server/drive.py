@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from inspect import isawaitable
 from types import CoroutineType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
 
 __all__ = ["Call", "Steps", "run_sync"]
 
 T = TypeVar("T")
 
 
-class Call(NamedTuple):
+class Call(msgspec.Struct, frozen=True):
     """Ask the driver to call a handler; ``is_async`` says that its result has to be awaited."""
 
     function: Callable[..., Any]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import unquote
 
 from .schema_checks import REFERENCE_KEYWORDS, check_references, check_schema_bounds
 from .subschemas import ANNOTATIONS, iter_schemas, map_subschemas, own_id
@@ -263,6 +262,8 @@ def _may_merge(inner: dict[str, Any], outer: dict[str, Any]) -> bool:
 def _definition_name(reference: Any) -> str | None:
     if not isinstance(reference, str) or not reference.startswith(_DEFS):
         return None
+    from urllib.parse import unquote
+
     token = unquote(reference[len(_DEFS) :])
     return None if "/" in token else token.replace("~1", "/").replace("~0", "~")
 

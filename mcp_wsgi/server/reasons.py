@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import unquote
 
 __all__ = ["HALF_CHARACTER", "LONGEST", "admitted_types", "explain", "json_type", "shorten"]
 
@@ -99,6 +98,8 @@ def _alternatives(schemas: list[Any], root: Any) -> list[dict[str, Any]]:
         reference = each.get("$ref")
         if isinstance(reference, str) and reference not in seen:
             seen.add(reference)
+            from urllib.parse import unquote
+
             name = unquote(reference.rpartition("/")[2]).replace("~1", "/").replace("~0", "~")
             waiting.append(root.get("$defs", {}).get(name))
     return result

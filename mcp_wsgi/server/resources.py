@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import ArgumentError, InvalidParamsError, RegistrationError
 from ..protocol.types import Annotations, Icon
@@ -12,7 +12,9 @@ from .describe import Visible, check_function, check_name, check_visible, check_
 from .docstrings import parse_docstring
 from .drive import Call
 from .signature import Parameters, compile_parameters
-from .uri_template import UriTemplate
+
+if TYPE_CHECKING:
+    from .uri_template import UriTemplate
 
 __all__ = ["Prompt", "Resource"]
 
@@ -27,6 +29,12 @@ def _call(function: Callable[..., Any], parameters: Parameters, values: dict[str
     if parameters.context_parameter is not None:
         kwargs[parameters.context_parameter] = context
     return Call(function, (), kwargs, parameters.is_async)
+
+
+def _template(uri: str) -> UriTemplate:
+    from .uri_template import UriTemplate  # a quarter of the import time, for servers that have templates
+
+    return UriTemplate(uri)
 
 
 class Resource:
@@ -62,7 +70,7 @@ class Resource:
         if ":" not in uri:
             raise RegistrationError(f"A resource needs a URI with a scheme, such as 'docs://intro', not {uri!r}")
         self.uri = uri
-        self.template = UriTemplate(uri) if "{" in uri or "}" in uri else None
+        self.template = _template(uri) if "{" in uri or "}" in uri else None
         self.mime_type = mime_type
         self.ttl_ms = ttl_ms
         self.visible = visible

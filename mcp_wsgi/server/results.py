@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTENT_TYPES",
+    "UNSTRUCTURED",
     "error_result",
     "json_text",
     "prompt_messages",

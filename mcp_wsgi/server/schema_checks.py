@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote, urldefrag, urljoin
 
 from ..exceptions import RegistrationError
 from .subschemas import children, own_id
@@ -83,6 +82,8 @@ def _with_bases(schema: Any) -> Iterator[tuple[dict[str, Any], str]]:
 
 def _join(base: str, reference: str) -> tuple[str, str]:
     """Resolve a reference into an address and a fragment."""
+    from urllib.parse import urldefrag, urljoin
+
     try:
         address, fragment = urldefrag(urljoin(base, reference))
     except ValueError:
@@ -93,6 +94,8 @@ def _join(base: str, reference: str) -> tuple[str, str]:
 def _resolves(schema: Any, fragment: str, anchors: set[str]) -> bool:
     if not fragment.startswith("/"):
         return not fragment or fragment in anchors or f"#{fragment}" in anchors
+    from urllib.parse import unquote
+
     current = schema
     for raw in unquote(fragment).split("/")[1:]:
         token = raw.replace("~1", "/").replace("~0", "~")

@@ -6,9 +6,9 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..exceptions import ConfigurationError, MCPError, RegistrationError, UnsupportedVersionError
+from ..exceptions import ConfigurationError, MCPError, RegistrationError, ToolError, UnsupportedVersionError
 from ..protocol.jsonrpc import Request, error_response, parse_message
 from ..protocol.meta import Envelope, has_envelope, read_envelope, read_progress_token
 from ..protocol.types import Icon
@@ -23,6 +23,11 @@ from .registry import Registry
 from .resources import Prompt, Resource
 from .state import StateSigner
 from .tools import Tool
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import PromptOptions, ResourceOptions, ToolOptions
 
 __all__ = ["Server"]
 
@@ -48,6 +53,7 @@ class Server:
         legacy: Whether clients of revisions up to 2025-11-25 are served too.
         coerce_json_strings: Whether a tool argument sent as a JSON string ("[1, 2]") is read as JSON where its
             schema does not admit strings. Some models send such arguments.
+        tool_errors: Exceptions of the application whose text the model may read, as that of :class:`ToolError`.
         extensions: Settings of protocol extensions by their identifier, declared to clients.
         clock: The time in seconds since the epoch.
 
@@ -73,6 +79,7 @@ class Server:
         state_ttl: float = 3600,
         legacy: bool = True,
         coerce_json_strings: bool = False,
+        tool_errors: Iterable[type[Exception]] = (),
         extensions: Mapping[str, Mapping[str, Any]] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -88,6 +95,11 @@ class Server:
         self.ttl_ms = ttl_ms
         self.legacy = legacy
         self.coerce_json_strings = coerce_json_strings
+        #: The exceptions whose text reaches the client.
+        self.told_errors: tuple[type[Exception], ...] = (ToolError, *tool_errors)
+        given: tuple[object, ...] = self.told_errors
+        if not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in given):
+            raise ConfigurationError("tool_errors is a list of exception classes")
         self.extensions = {identifier: dict(settings) for identifier, settings in (extensions or {}).items()}
         self._state_options: dict[str, Any] = {"ttl": state_ttl, "clock": clock}
         #: Whether signing keys were given: a door of a framework then leaves the framework's own alone.
@@ -153,9 +165,9 @@ class Server:
     def tool(self, function: F, /) -> F: ...
 
     @overload
-    def tool(self, /, **options: Any) -> Callable[[F], F]: ...
+    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 
-    def tool(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+    def tool(self, function: F | None = None, /, **options: Unpack[ToolOptions]) -> F | Callable[[F], F]:
         """Register a function as a tool, plainly or with options; the function itself is returned.
 
         Args:
@@ -217,7 +229,7 @@ class Server:
 
     # Resources
 
-    def resource(self, uri: str, **options: Any) -> Callable[[F], F]:
+    def resource(self, uri: str, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Register a function that reads a resource, or a template of resources.
 
         Args:
@@ -275,9 +287,9 @@ class Server:
     def prompt(self, function: F, /) -> F: ...
 
     @overload
-    def prompt(self, /, **options: Any) -> Callable[[F], F]: ...
+    def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
 
-    def prompt(self, function: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
+    def prompt(self, function: F | None = None, /, **options: Unpack[PromptOptions]) -> F | Callable[[F], F]:
         """Register a function as a prompt; its parameters are the prompt's arguments.
 
         Args:
@@ -432,7 +444,7 @@ class Server:
             InvalidParamsError: The envelope is incomplete or ill-typed.
             UnsupportedVersionError: The request is legacy and legacy clients are not served.
         """
-        request_id, method, params = parsed
+        request_id, method, params = parsed.id, parsed.method, parsed.params
         envelope: Envelope | None = None
         try:
             if has_envelope(params) if modern is None else modern:

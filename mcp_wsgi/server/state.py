@@ -7,7 +7,6 @@ not encrypted: nothing secret belongs in it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import math
@@ -33,6 +32,8 @@ def request_digest(method: str, params: Mapping[str, Any], principal: str | None
     """Digest what a state is bound to: who asks, which method, and with which parameters."""
     salient = {name: value for name, value in params.items() if name not in _CHANGING}
     text = json.dumps([principal, method, salient], sort_keys=True, separators=(",", ":"))
+    import hashlib
+
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:40]
 
 
@@ -92,6 +93,8 @@ class StateSigner:
         return made
 
     def _make(self) -> URLSafeSerializer:
+        import hashlib
+
         from itsdangerous import URLSafeSerializer
 
         keys = [key.encode() if isinstance(key, str) else key for key in reversed(self._keys)]

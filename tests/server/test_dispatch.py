@@ -13,6 +13,7 @@ import pytest
 from mcp_wsgi import (
     ArgumentError,
     CancelledError,
+    ConfigurationError,
     Context,
     EncodeError,
     InputRequired,
@@ -775,3 +776,27 @@ def test_state_and_answers_are_checked_also_where_the_handler_asks_nothing(
         assert error["code"] == -32602
         assert member in error["message"]
     assert "isError" not in result_of(server, method, {**params, member: None})
+
+
+class OutOfStockError(Exception):
+    """An exception of the application."""
+
+
+def test_the_text_of_an_applications_own_exception_is_told_where_the_server_says_so():
+    server = Server("shop", tool_errors=[OutOfStockError])
+
+    @server.tool
+    def buy() -> str:
+        raise OutOfStockError("No more apples")
+
+    @server.resource("shop://stock")
+    def stock() -> str:
+        raise OutOfStockError("No stock today")
+
+    assert text_of(call(server, "buy")) == "No more apples"
+    assert error_of(server, "resources/read", {"uri": "shop://stock"})["message"] == "No stock today"
+
+
+def test_tool_errors_are_exception_classes():
+    with pytest.raises(ConfigurationError, match="tool_errors"):
+        Server("shop", tool_errors=["no"])  # type: ignore[list-item]

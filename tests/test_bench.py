@@ -1,0 +1,42 @@
+"""Each benchmark runs and prints its tables; no time is asserted."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(script: str, *options: str) -> str:
+    command = [sys.executable, str(ROOT / "bench" / script), *options]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=100, cwd=ROOT).stdout
+
+
+def test_core_prints_every_table():
+    output = run("core.py", "--repeats", "1", "--number", "1")
+    for title in ("Reading JSON", "Server.handle_message", "WSGI app", "Growth with the number of tools"):
+        assert title in output
+    assert "nan" not in output
+
+
+def test_imports_prints_times_memory_and_modules():
+    output = run("imports.py", "--rounds", "1", "--top", "3")
+    for text in ("import mcp_wsgi.wsgi", "over bare, MiB", "by module", "by package"):
+        assert text in output
+
+
+def test_throughput_is_skipped_without_wrk(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert "wrk is not installed" in run("throughput.py")
+
+
+@pytest.mark.servers
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+def test_throughput_compares_with_a_bare_application():
+    output = run("throughput.py", "--seconds", "1", "--rounds", "1")
+    assert "ratio to the bare application" in output

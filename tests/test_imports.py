@@ -1,0 +1,211 @@
+"""What is imported when, and by whom (docs/architecture.md, Layers).
+
+Every import statement of the package is looked at, lazy ones and those for type checkers included; and every module is
+imported by itself, as a user may do.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "mcp_wsgi"
+
+FILES = sorted((ROOT / PACKAGE).rglob("*.py"))
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
+
+# Lowest first: a layer may import itself and what is before it. A module of no layer is a door, or above the doors.
+LAYERS = ("errors", "exceptions", "protocol", "server", "http")
+PROGRAM = ("cli", "__main__", "demo")
+
+#: Loaded only where they are needed, because they are slow to import or not everybody's.
+HEAVY = (
+    *("requests", "jsonschema", "referencing", "pydantic", "werkzeug", "flask", "django", "asgiref", "itsdangerous"),
+    *("docstring_parser", "uritemplate", "asyncio", "gevent", "annotated_types", "attr", "rich"),
+)
+#: The modules that are themselves imported lazily, and what they may load then.
+LAZY_MODULES = {"mcp_wsgi.server.coroutines": {"asgiref", "asyncio"}}
+
+#: The libraries of the layers, and the only modules that may import them (in a function, unless said otherwise).
+LIBRARIES = {
+    "msgspec": {"mcp_wsgi.protocol.codec", "mcp_wsgi.protocol.jsonrpc", "mcp_wsgi.server.*", "mcp_wsgi.demo.*"},
+    "jsonschema": {"mcp_wsgi.server.validation"},
+    "referencing": {"mcp_wsgi.server.validation"},
+    "itsdangerous": {"mcp_wsgi.server.state"},
+    "asgiref": {"mcp_wsgi.server.coroutines"},
+    "gevent": {"mcp_wsgi.server.coroutines"},
+    "docstring_parser": {"mcp_wsgi.server.docstrings"},
+    "uritemplate": {"mcp_wsgi.server.uri_template"},
+    "pydantic": {"mcp_wsgi.server.*"},
+    "uwsgi": {"mcp_wsgi.wsgi"},
+    "typing_extensions": {"mcp_wsgi.server.server"},  # for type checkers only
+}
+EAGER = {("msgspec", "*"), ("asgiref", "mcp_wsgi.server.coroutines")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """A module that a module imports, or a name from it; `eager`: when it is itself imported."""
+
+    importer: str
+    target: str
+    name: str
+    eager: bool
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.importer}:{self.line} imports {self.target}"
+
+
+def is_for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def walk(node: ast.AST, *, lazy: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    for child in ast.iter_child_nodes(node):
+        inside = lazy or is_for_type_checkers(child) or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+        yield child, inside
+        yield from walk(child, lazy=inside)
+
+
+def imports_of(name: str, path: Path) -> Iterator[Import]:
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node, lazy in walk(ast.parse(path.read_text())):
+        found: list[tuple[str, str]] = []
+        if isinstance(node, ast.Import):
+            found = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, *([node.module] if node.module else [])])
+            # "from . import x" may name a module or a member.
+            found = [
+                (f"{base}.{alias.name}", "") if f"{base}.{alias.name}" in MODULES else (base, alias.name)
+                for alias in node.names
+            ]
+        for target, member in found:
+            yield Import(importer=name, target=target, name=member, eager=not lazy, line=getattr(node, "lineno", 0))
+
+
+IMPORTS = [found for name, path in MODULES.items() for found in imports_of(name, path)]
+OWN = [found for found in IMPORTS if found.target.split(".")[0] == PACKAGE]
+STDLIB = {*sys.stdlib_module_names, "_typeshed", "annotationlib"}  # the last is new in 3.14
+FOREIGN = [found for found in IMPORTS if found.target.split(".")[0] not in {PACKAGE, *STDLIB}]
+
+
+def layer_of(module: str) -> str:
+    """Give the part below the package: a layer, a part of the program, or a door; empty for the package itself."""
+    return module.removeprefix(PACKAGE).lstrip(".").split(".")[0]
+
+
+def is_door(module: str) -> bool:
+    return layer_of(module) not in ("", *LAYERS, *PROGRAM)
+
+
+def matches(module: str, patterns: set[str]) -> bool:
+    return any(module == pattern or (pattern.endswith("*") and module.startswith(pattern[:-1])) for pattern in patterns)
+
+
+def test_the_walk_sees_what_is_there() -> None:
+    assert {"mcp_wsgi", "mcp_wsgi.wsgi", "mcp_wsgi.server.server"} <= set(MODULES)
+    assert any(found.target == "mcp_wsgi.server.coroutines" and not found.eager for found in OWN)
+    assert any(found.target == "msgspec" and found.eager for found in FOREIGN)
+    assert is_door("mcp_wsgi.wsgi")
+    assert not is_door("mcp_wsgi.http.endpoint")
+
+
+def test_a_layer_imports_only_itself_and_what_is_below_it() -> None:
+    wrong = [
+        str(found)
+        for found in OWN
+        if (layer := layer_of(found.importer)) in LAYERS
+        and layer_of(found.target) not in LAYERS[: LAYERS.index(layer) + 1]
+    ]
+    assert wrong == []
+
+
+def test_nothing_but_the_program_imports_a_door_or_the_program() -> None:
+    wrong = [
+        str(found)
+        for found in OWN
+        if (is_door(found.target) or layer_of(found.target) in PROGRAM)
+        and layer_of(found.importer) not in PROGRAM
+        and layer_of(found.importer) != layer_of(found.target)
+    ]
+    assert wrong == []
+
+
+def test_a_door_imports_nothing_through_the_package_itself() -> None:
+    # It would load every name of the package for one, and in a circle.
+    assert [str(found) for found in OWN if found.target == PACKAGE and layer_of(found.importer) not in PROGRAM] == []
+
+
+def test_the_pure_layers_import_no_library_but_the_one_that_reads_and_writes_json() -> None:
+    pure = [found for found in FOREIGN if layer_of(found.importer) in ("", "errors", "exceptions", "protocol", "http")]
+    assert [str(found) for found in pure if found.target != "msgspec"] == []
+
+
+def test_each_library_has_its_only_importers() -> None:
+    wrong = [
+        str(found)
+        for found in FOREIGN
+        if layer_of(found.importer) not in PROGRAM
+        and not matches(found.importer, LIBRARIES.get(found.target.split(".")[0], set()))
+    ]
+    assert wrong == []
+
+
+def test_libraries_are_imported_where_they_are_needed() -> None:
+    wrong = [
+        str(found)
+        for found in FOREIGN
+        if found.eager and not {(found.target.split(".")[0], where) for where in ("*", found.importer)} & EAGER
+    ]
+    assert wrong == []
+
+
+# In a fresh interpreter
+
+# Whatever is imported of a package, the package itself comes first: so a fork of an interpreter that has imported only
+# that is as fresh as a new one, and much quicker.
+PROBE = """
+import importlib, json, os, sys
+names, heavy = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+importlib.import_module(names[0])
+for name in names:
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        importlib.import_module(name)
+        print(json.dumps([name, [module for module in heavy if module in sys.modules]]), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_each_module_can_be_imported_first_and_loads_nothing_heavy() -> None:
+    names = [name for name in sorted(MODULES) if not name.endswith("__main__")]
+    assert names[0] == PACKAGE
+    probe = subprocess.run(
+        [sys.executable, "-S", "-c", PROBE, json.dumps(names), json.dumps(HEAVY)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    loaded = dict(json.loads(line) for line in probe.stdout.splitlines())
+    assert loaded.keys() == set(names), probe.stderr
+    assert {name: set(heavy) for name, heavy in loaded.items() if heavy} == LAZY_MODULES
