@@ -139,14 +139,24 @@ class _Mailbox:
 
 
 async def _wait(event: asyncio.Event, timeout: float) -> bool:
-    """Wait for an event, but not longer; say whether it came."""
+    """Wait for an event, but not longer; say whether it came. Where it did not, it is set all the same.
+
+    Not by ``asyncio.wait_for``, which before Python 3.12 loses a cancellation that comes together with the event.
+    """
     if event.is_set():
         return True
+    late: list[bool] = []
+
+    def end() -> None:
+        late.append(True)
+        event.set()
+
+    timer = asyncio.get_running_loop().call_later(timeout, end)
     try:
-        await asyncio.wait_for(event.wait(), timeout)
-    except asyncio.TimeoutError:
-        return False
-    return True
+        await event.wait()
+    finally:
+        timer.cancel()
+    return not late
 
 
 def _notify(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:

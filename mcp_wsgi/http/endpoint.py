@@ -241,7 +241,7 @@ class Endpoint:
         if self._streams is not None and (context.reports or context.method == LISTEN):
             if context.method == LISTEN and modern:
                 return (yield from self._listen(context, self._streams, accept))
-            if accepts_events(accept):
+            if accepts_events(accept) and _may_report(context):
                 outcome = yield Call(self._streams.start, (context,), {}, self._streams.is_async)
                 if outcome.answer is None:
                     return HTTPResponse(200, list(STREAM_HEADERS), stream=outcome.stream)
@@ -285,6 +285,18 @@ class Endpoint:
             if named in self.server.supported_versions:
                 headers = {**headers, "mcp-protocol-version": version}
         check_headers(context.method, version, params, headers, repeated=repeated, tool=tool)
+
+
+def _may_report(context: Context) -> bool:
+    """Say whether a request has a handler that can say something before its answer: only one with a context can.
+
+    All others run in the request's own thread, as they would without a progress token.
+    """
+    if context.method != "tools/call":
+        return context.method in ("resources/read", "prompts/get")
+    name = context.params.get("name")
+    tool = context.server.find_tool(name, context) if isinstance(name, str) else None
+    return tool is not None and tool.takes_context
 
 
 def _names_modern(headers: Mapping[str, str]) -> bool:

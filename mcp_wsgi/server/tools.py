@@ -40,6 +40,7 @@ class Tool:
         output_schema: The JSON Schema of its structured content, or ``None``.
         param_headers: The arguments that are mirrored into headers.
         visible: Decides for each request whether the tool exists for its caller; ``None`` means always.
+        takes_context: Whether the handler gets the context, and so may report something while it runs.
         bind: Makes the call of the handler from arguments; raises :class:`ArgumentError`.
     """
 
@@ -53,6 +54,7 @@ class Tool:
         "name",
         "output_schema",
         "param_headers",
+        "takes_context",
         "visible",
     )
 
@@ -66,11 +68,13 @@ class Tool:
         to_json: Callable[[Any], Any] | None = None,
         visible: Visible | None = None,
         wire: Mapping[str, Any] | None = None,
+        takes_context: bool = True,
     ) -> None:
         self.name = check_name("tool", name)
         self.bind = bind
         self.input_schema = input_schema
         self.output_schema = output_schema
+        self.takes_context = takes_context
         self.visible = visible
         self._to_json = to_json
         self._wrap = output_schema is not None and not is_object_schema(output_schema)
@@ -146,6 +150,7 @@ class Tool:
             to_json=to_json,
             visible=visible,
             wire=wire,
+            takes_context=parameters.context_parameter is not None,
         )
 
     @classmethod
