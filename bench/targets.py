@@ -14,7 +14,7 @@ from mcp_wsgi.wsgi import WSGIApp
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-__all__ = ["ORIGIN", "PATH", "bare", "body_of", "headers_of", "legacy", "make_server", "mcp", "modern"]
+__all__ = ["ORIGIN", "PATH", "answer", "bare", "body_of", "headers_of", "legacy", "make_server", "mcp", "modern"]
 
 ORIGIN = "https://app.example.com"
 PATH = "/mcp"
@@ -84,9 +84,9 @@ def headers_of(message: dict[str, Any]) -> list[tuple[str, str]]:
     return [*headers, ("MCP-Protocol-Version", LATEST_LEGACY_VERSION)]
 
 
-def bare(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+def answer(body: bytes) -> bytes:
     """Parse JSON, add, write the same answer as the MCP server: the least that any application does."""
-    message: dict[str, Any] = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+    message: dict[str, Any] = json.loads(body)
     arguments = message["params"]["arguments"]
     total = arguments["a"] + arguments["b"]
     result = {
@@ -95,8 +95,12 @@ def bare(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]
         "resultType": "complete",
         "_meta": {"io.modelcontextprotocol/serverInfo": _INFO},
     }
-    answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-    body = body_of(answer)
+    return body_of({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+def bare(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+    """Give that answer from WSGI alone."""
+    body = answer(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
     headers = [
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(body))),

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from inspect import isawaitable
+from types import CoroutineType
 from typing import Any, TypeVar
 
 from .exceptions import ConfigurationError
@@ -30,7 +31,7 @@ from .server.bus import Subscription
 from .server.dispatch import dispatch
 from .server.drive import Steps
 
-__all__ = ["ASGIApp", "ASGIMiddleware", "AsyncStreams", "ThreadPool", "make_request", "run_async"]
+__all__ = ["DEFAULT_THREADS", "ASGIApp", "ASGIMiddleware", "AsyncStreams", "ThreadPool", "make_request", "run_async"]
 
 T = TypeVar("T")
 Scope = MutableMapping[str, Any]
@@ -45,6 +46,7 @@ InThread = Callable[[Callable[..., Any], "tuple[Any, ...]", "Mapping[str, Any]"]
 DEFAULT_THREADS = 40
 #: How long an async handler may go on after its client has gone, in seconds; then its task is cancelled.
 GRACE = 1.0
+_MAX_NAMES, _MAX_NAME = 500, 100
 #: How long to wait before ``receive`` is asked again where it gives what cannot come, in seconds.
 REPLAY_PAUSE = 0.5
 
@@ -64,7 +66,7 @@ async def run_async(steps: Steps[T], in_thread: InThread) -> T:
                     value = call.function(*call.args, **call.kwargs)
                 else:
                     value = await in_thread(call.function, call.args, call.kwargs)
-                if isawaitable(value):
+                if type(value) is CoroutineType or isawaitable(value):
                     value = await value
             except BaseException as error:  # noqa: BLE001, PERF203 - the steps decide what becomes of it
                 call = steps.throw(_bearable(error))
@@ -170,35 +172,18 @@ class _CallStream:
 
     def __init__(
         self,
-        context: Context,
         mailbox: _Mailbox,
-        first: dict[str, Any] | None,
         task: asyncio.Future[dict[str, Any]],
         cancellation: Cancellation,
-        interval: float,
+        frames: AsyncGenerator[bytes, None],
     ) -> None:
-        self._context = context
         self._mailbox = mailbox
         self._task = task
         self._cancellation = cancellation
-        self._interval = interval
-        self._frames = self._messages(first)
+        self._frames = frames
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._frames
-
-    async def _messages(self, message: dict[str, Any] | None) -> AsyncGenerator[bytes, None]:
-        mailbox = self._mailbox
-        yield COMMENT if message is None else frame(message)
-        while True:
-            while (message := mailbox.take()) is not None:
-                yield frame(message)
-            if self._task.done():
-                break
-            mailbox.ready.clear()
-            if not await _wait(mailbox.ready, self._interval):
-                yield COMMENT
-        yield frame(_answer_of(self._task, self._context))
 
     def close(self) -> None:
         """Cancel the handler, if it has not ended."""
@@ -209,53 +194,80 @@ class _CallStream:
         self.close()
         await self._frames.aclose()
 
+    def __del__(self) -> None:
+        # A framework that is cancelled, or whose hook fails, drops the response unclosed.
+        self.close()
+
+
+async def _messages(
+    context: Context,
+    mailbox: _Mailbox,
+    message: dict[str, Any] | None,
+    task: asyncio.Future[dict[str, Any]],
+    interval: float,
+) -> AsyncGenerator[bytes, None]:
+    yield COMMENT if message is None else frame(message)
+    while True:
+        while (message := mailbox.take()) is not None:
+            yield frame(message)
+        if task.done():
+            break
+        mailbox.ready.clear()
+        if not await _wait(mailbox.ready, interval):
+            yield COMMENT
+    yield frame(_answer_of(task, context))
+
 
 class _ListenStream:
     """The body of a ``subscriptions/listen`` answer."""
 
     def __init__(
-        self, context: Context, honoured: dict[str, Any], policy: HTTPPolicy, opened: set[_ListenStream]
+        self, context: Context, honoured: dict[str, Any], policy: HTTPPolicy, ended: Callable[[], None]
     ) -> None:
-        self._event = asyncio.Event()
-        wake = functools.partial(_notify, asyncio.get_running_loop(), self._event)
+        event = asyncio.Event()
+        wake = functools.partial(_notify, asyncio.get_running_loop(), event)
         self._subscription = Subscription(context.request_id, honoured, wake)
         self._server = context.server
-        self._interval = policy.comment_interval
-        self._deadline = time.monotonic() + policy.lifetime(exclusive=None)
-        self._opened = opened
-        opened.add(self)
+        self._ended = ended
         self._server.bus.subscribe(self._subscription)
-        self._frames = self._messages()
+        # Not a method: it would hold this stream, which is to end with whoever drops it.
+        self._frames = _changes(self._server, self._subscription, event, policy)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._frames
 
-    async def _messages(self) -> AsyncGenerator[bytes, None]:
-        subscription, event = self._subscription, self._event
-        yield frame(subscription.acknowledgement())
-        while True:
-            left = self._deadline - time.monotonic()
-            woken = left > 0 and await _wait(event, min(left, self._interval))
-            if subscription.is_due and not subscription.closed:
-                await asyncio.sleep(DEBOUNCE)
-            event.clear()
-            for message in subscription.drain():
-                yield frame(message)
-            if subscription.closed or time.monotonic() >= self._deadline:
-                yield frame(subscription.completion(self._server.info))
-                return
-            if not woken:
-                yield COMMENT
-
     def close(self) -> None:
         """Stop to listen, and make room for another listener."""
         self._server.bus.unsubscribe(self._subscription)
-        self._opened.discard(self)
+        self._ended()
 
     async def aclose(self) -> None:
         """End the iteration and stop to listen."""
         self.close()
         await self._frames.aclose()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+async def _changes(
+    server: Server, subscription: Subscription, event: asyncio.Event, policy: HTTPPolicy
+) -> AsyncGenerator[bytes, None]:
+    deadline = time.monotonic() + policy.lifetime(exclusive=None)
+    yield frame(subscription.acknowledgement())
+    while True:
+        left = deadline - time.monotonic()
+        woken = left > 0 and await _wait(event, min(left, policy.comment_interval))
+        if subscription.is_due and not subscription.closed:
+            await asyncio.sleep(DEBOUNCE)
+        event.clear()
+        for message in subscription.drain():
+            yield frame(message)
+        if subscription.closed or time.monotonic() >= deadline:
+            yield frame(subscription.completion(server.info))
+            return
+        if not woken:
+            yield COMMENT
 
 
 class AsyncStreams:
@@ -274,12 +286,18 @@ class AsyncStreams:
     def __init__(self, policy: HTTPPolicy, in_thread: InThread) -> None:
         self._policy = policy
         self._in_thread = in_thread
-        self._opened: set[_ListenStream] = set()
+        self._opened: set[object] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def attach(self, server: Server) -> None:
         """End the server's subscriptions when the process is told to stop."""
         close_on_signals(server)
+
+    def watch(self, context: Context) -> None:
+        """Notice that the client goes away while a handler runs, which then sees ``ctx.cancelled``."""
+        request = context.request
+        if request.disconnected is not None:
+            request.watcher = asyncio.ensure_future(_watch(request.disconnected, context, asyncio.current_task()))
 
     async def start(self, context: Context) -> Outcome:
         """Dispatch a request as a task and wait for the first thing it has to say."""
@@ -297,7 +315,8 @@ class AsyncStreams:
         first = mailbox.take()
         if first is None and task.done():
             return Outcome(_answer_of(task, context))
-        return Outcome(None, _CallStream(context, mailbox, first, task, cancellation, interval))
+        frames = _messages(context, mailbox, first, task, interval)
+        return Outcome(None, _CallStream(mailbox, task, cancellation, frames))
 
     async def listen(self, context: Context, honoured: dict[str, Any]) -> _ListenStream:
         """Open the stream of a listener.
@@ -312,7 +331,17 @@ class AsyncStreams:
             close_with_hypercorn()
         if len(self._opened) >= self._policy.listen_limit(exclusive=None):
             raise Overload
-        return _ListenStream(context, honoured, self._policy, self._opened)
+        place = object()
+        self._opened.add(place)
+        return _ListenStream(context, honoured, self._policy, functools.partial(self._opened.discard, place))
+
+
+async def _watch(disconnected: Callable[[], Awaitable[None]], context: Context, task: asyncio.Task[Any] | None) -> None:
+    await disconnected()
+    context.cancel()
+    await asyncio.sleep(GRACE)
+    if task is not None:
+        task.cancel()
 
 
 def _answer_of(task: asyncio.Future[dict[str, Any]], context: Context) -> dict[str, Any]:
@@ -329,16 +358,32 @@ def _abandon(task: asyncio.Future[Any], cancellation: Cancellation, loop: asynci
             loop.call_soon_threadsafe(lambda: loop.call_later(GRACE, task.cancel))
 
 
+class _Names(dict[bytes, str]):
+    """Map the names of headers to text in lower case.
+
+    They are few and repeat with each request; the bounds are for a client that invents names.
+    """
+
+    def __missing__(self, raw: bytes) -> str:
+        name = raw.decode("latin-1").lower()
+        if len(self) < _MAX_NAMES and len(raw) <= _MAX_NAME:
+            self[raw] = name
+        return name
+
+
+_NAMES = _Names()
+
+
 def _headers(scope: Scope) -> list[tuple[str, str]]:
-    return [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+    return [(_NAMES[name], value.decode("latin-1")) for name, value in scope["headers"]]
 
 
 def _length(headers: list[tuple[str, str]]) -> int | None:
-    values = {value.strip(" \t") for name, value in headers if name == "content-length"}
+    values = [value.strip(" \t") for name, value in headers if name == "content-length"]
     if not values:
         return None
-    value = values.pop()
-    if values or not (value.isascii() and value.isdigit() and len(value) < 20):
+    value = values[0]
+    if values.count(value) != len(values) or not (value.isascii() and value.isdigit() and len(value) < 20):
         raise BodyError(400, "The Content-Length header is not a number")
     return int(value)
 
@@ -365,20 +410,26 @@ def make_request(scope: Scope, receive: Receive, *, raw: Any = None) -> HTTPRequ
     async def read_body(size: int) -> bytes:
         if problem is not None:
             raise problem
-        chunks, total = [], 0
-        while total < size:
+        chunks, total, more = [], 0, True
+        while more and total < size:
             message = await receive()
             if message["type"] != "http.request":
                 raise _Disconnected
             chunk = message.get("body", b"")
             chunks.append(chunk)
             total += len(chunk)
-            if not message.get("more_body", False):
-                break
-        return b"".join(chunks)[:size]
+            more = message.get("more_body", False)
+        return (chunks[0] if len(chunks) == 1 else b"".join(chunks))[:size]
 
-    raw = scope if raw is None else raw
-    return HTTPRequest(scope["method"], headers, read_body, content_length=length, raw=raw, is_async=True)
+    return HTTPRequest(
+        scope["method"],
+        headers,
+        read_body,
+        content_length=length,
+        raw=scope if raw is None else raw,
+        is_async=True,
+        disconnected=functools.partial(_disconnect, receive),
+    )
 
 
 class ASGIApp:
@@ -445,6 +496,13 @@ class ASGIApp:
             response = await run_async(self.endpoint.steps(request), self._in_thread)
         except _Disconnected:
             return
+        except asyncio.CancelledError:
+            if request.watcher is None or not request.watcher.done():
+                raise
+            return  # the client has gone, and its handler has been given up
+        finally:
+            if request.watcher is not None:
+                request.watcher.cancel()
         if response.stream is None:
             await _send(response, send)
         else:
@@ -458,15 +516,28 @@ def _below(scope: Scope) -> str:
     return path[len(root) :] if path == root or path.startswith(root + "/") else path
 
 
+def _raw_header(name: str, value: str) -> tuple[bytes, bytes]:
+    return name.encode("latin-1").lower(), value.encode("latin-1")
+
+
+#: What nearly every answer has, encoded once.
+_USUAL = {
+    pair: _raw_header(*pair) for pair in (("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff"))
+}
+
+
 def _raw_headers(response: HTTPResponse) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1").lower(), value.encode("latin-1")) for name, value in response.headers]
+    return [_USUAL.get(pair) or _raw_header(*pair) for pair in response.headers]
 
 
 async def _send(response: HTTPResponse, send: Send) -> None:
-    # "If send is called on a closed connection the server should raise a server-specific subclass of OSError."
-    with suppress(OSError):
-        await send({"type": "http.response.start", "status": response.status, "headers": _raw_headers(response)})
+    headers = _raw_headers(response)
+    try:
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await send({"type": "http.response.body", "body": response.body})
+    except OSError:
+        # "If send is called on a closed connection the server should raise a server-specific subclass of OSError."
+        pass
 
 
 async def _send_stream(response: HTTPResponse, receive: Receive, send: Send) -> None:

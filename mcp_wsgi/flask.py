@@ -159,11 +159,11 @@ def _request() -> HTTPRequest:
     raw: Any = request._get_current_object()  # type: ignore[attr-defined]
     cached = vars(raw).get("_cached_data")
     made = make_request(raw.environ, stream=None if cached is None else BytesIO(cached), raw=raw)
-    read_body, limit = made.read_body, raw.max_content_length
+    # The function must not know what it is put into: such a circle would be kept until garbage is collected.
+    read_body, announced, limit = made.read_body, made.content_length or 0, raw.max_content_length
     most = sys.maxsize if limit is None else limit + 1
 
     def read(size: int) -> bytes:
-        announced = made.content_length or 0
         body: Any = b"" if limit is not None and announced > limit else read_body(min(size, most))
         vars(raw)["_cached_data"] = body
         if limit is not None and max(len(body), announced) > limit:
@@ -176,14 +176,17 @@ def _request() -> HTTPRequest:
 
 def _response(answer: HTTPResponse) -> Response:
     kind: Any = _app().response_class
-    headers, body = answer.headers, answer.body
+    headers = Headers(answer.headers)
+    body: Any = [answer.body]  # a list is taken as it is, while for bytes a length would be counted again
     if answer.stream is not None:
         body = answer.stream
-        headers = [*headers, ("Content-Encoding", "identity")]  # so that nothing compresses it
+        headers["Content-Encoding"] = "identity"  # so that nothing compresses it
         if _THREADED in request.environ:
             kind = _holding(kind)
-    response: Response = kind(body, status=answer.status)
-    response.headers = Headers(headers)  # without a type of content by default, where there is no content
+    is_typed = bool(answer.body) or "Content-Type" in headers
+    response: Response = kind(body, status=answer.status, headers=headers)
+    if not is_typed:
+        del response.headers["Content-Type"]  # the default, which is HTML also for nothing
     return response
 
 

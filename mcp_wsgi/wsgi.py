@@ -30,7 +30,7 @@ _DIGITS = re.compile(r"[0-9]+\Z")
 _LONGEST = 18  # digits of a length that can be meant
 _CHUNK = 64 * 1024
 
-_MAX_NAMES = 500
+_MAX_NAMES, _MAX_KEY = 500, 100
 # nginx hands these two over twice, and their CGI names (without HTTP_) are the ones that count.
 _TWICE = frozenset({"HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"})
 
@@ -38,13 +38,13 @@ _TWICE = frozenset({"HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"})
 class _Names(dict[str, str]):
     """Map the keys of an environ to header names, and what is no header to an empty string.
 
-    The keys are few and repeat with each request; the bound is for a client that invents header names.
+    The keys are few and repeat with each request; the bounds are for a client that invents header names.
     """
 
     def __missing__(self, key: str) -> str:
         is_header = key.startswith("HTTP_") and key not in _TWICE
         name = key[5:].replace("_", "-").lower() if is_header else ""
-        if len(self) < _MAX_NAMES:
+        if len(self) < _MAX_NAMES and len(key) <= _MAX_KEY:
             self[key] = name
         return name
 

@@ -90,6 +90,7 @@ class _Plan:
     port: int = 0
     host: str = "127.0.0.1"
     options: Sequence[str] = field(default_factory=tuple)
+    python: str = sys.executable
 
     @property
     def address(self) -> str:
@@ -103,7 +104,7 @@ def _gunicorn(worker: str) -> Callable[[_Plan], list[str]]:
         if worker == "gthread":
             size += ["--threads", str(plan.threads)]
         where = ["--bind", plan.address, "--worker-class", worker]
-        return [sys.executable, "-m", "gunicorn", *config, *where, *size, *plan.options, plan.target]
+        return [plan.python, "-m", "gunicorn", *config, *where, *size, *plan.options, plan.target]
 
     return command
 
@@ -146,7 +147,7 @@ KINDS = tuple(_COMMANDS)
 def _uvicorn(http: str, loop: str) -> Callable[[_Plan], list[str]]:
     def command(plan: _Plan) -> list[str]:
         where = ["--host", plan.host, "--port", str(plan.port), "--workers", str(plan.workers)]
-        return [sys.executable, "-m", "uvicorn", *where, "--http", http, "--loop", loop, *plan.options, plan.target]
+        return [plan.python, "-m", "uvicorn", *where, "--http", http, "--loop", loop, *plan.options, plan.target]
 
     return command
 
@@ -191,14 +192,16 @@ def serve(
     threads: int = 4,
     env: Mapping[str, str] | None = None,
     options: Sequence[str] = (),
+    python: str = sys.executable,
 ) -> Iterator[Running]:
     """Start a server of one of `KINDS` or `ASGI_KINDS` for the application `module:name`, and stop it at the end.
 
     Waitress, werkzeug and wsgiref always have one process, and wsgiref and werkzeug as many threads as there
-    are requests. `env` adds to this process's environment, `options` to the server's command.
+    are requests. `env` adds to this process's environment, `options` to the server's command. `python` is that of the
+    environment which gunicorn or uvicorn is taken from.
     """
     with tempfile.TemporaryDirectory(prefix="mcp-wsgi-server-") as folder:
-        plan = _Plan(target=target, workers=workers, threads=threads, options=options)
+        plan = _Plan(target=target, workers=workers, threads=threads, options=options, python=python)
         server = _start_until_ready(kind, plan, Path(folder) / "log.txt", env or {})
         try:
             yield server

@@ -7,6 +7,7 @@ imported by itself, as a user may do.
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import os
 import subprocess
@@ -26,14 +27,23 @@ MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("
 # Lowest first: a layer may import itself and what is before it. A module of no layer is a door, or above the doors.
 LAYERS = ("errors", "exceptions", "protocol", "server", "http")
 PROGRAM = ("cli", "__main__", "demo")
+#: The doors of frameworks, and the doors that they are built on.
+BUILT_ON = {"flask": {"wsgi"}, "django": {"asgi", "wsgi"}}
 
 #: Loaded only where they are needed, because they are slow to import or not everybody's.
 HEAVY = (
     *("requests", "jsonschema", "referencing", "pydantic", "werkzeug", "flask", "django", "asgiref", "itsdangerous"),
-    *("docstring_parser", "uritemplate", "asyncio", "gevent", "annotated_types", "attr", "rich"),
+    *("docstring_parser", "uritemplate", "asyncio", "gevent", "annotated_types", "attr", "rich", "rest_framework"),
 )
-#: The modules that are themselves imported lazily, and what they may load then.
-LAZY_MODULES = {"mcp_wsgi.server.coroutines": {"asgiref", "asyncio"}}
+#: The modules that are themselves imported lazily, or run on a loop, and what they load then.
+LAZY_MODULES = {"mcp_wsgi.server.coroutines": {"asgiref", "asyncio"}, "mcp_wsgi.asgi": {"asyncio"}}
+#: What the door of a framework may load; most of it is loaded by the framework, which differs between its releases.
+LOADED_BY_FRAMEWORKS = {
+    "flask": {"flask", "werkzeug", "itsdangerous", "asgiref", "asyncio", "rich"},
+    "django": {"django", "asgiref", "asyncio"},
+}
+#: The modules that read Django's settings when they are imported.
+CONFIGURED = {"mcp_wsgi.django.urls"}
 
 #: The libraries of the layers, and the only modules that may import them (in a function, unless said otherwise).
 LIBRARIES = {
@@ -41,7 +51,11 @@ LIBRARIES = {
     "jsonschema": {"mcp_wsgi.server.validation"},
     "referencing": {"mcp_wsgi.server.validation"},
     "itsdangerous": {"mcp_wsgi.server.state"},
-    "asgiref": {"mcp_wsgi.server.coroutines"},
+    "asgiref": {"mcp_wsgi.server.coroutines", "mcp_wsgi.django.*"},
+    "django": {"mcp_wsgi.django", "mcp_wsgi.django.*"},
+    "rest_framework": {"mcp_wsgi.django.auth"},
+    "flask": {"mcp_wsgi.flask"},
+    "werkzeug": {"mcp_wsgi.flask"},
     "gevent": {"mcp_wsgi.server.coroutines"},
     "docstring_parser": {"mcp_wsgi.server.docstrings"},
     "uritemplate": {"mcp_wsgi.server.uri_template"},
@@ -49,7 +63,18 @@ LIBRARIES = {
     "uwsgi": {"mcp_wsgi.wsgi"},
     "typing_extensions": {"mcp_wsgi.server.server"},  # for type checkers only
 }
-EAGER = {("msgspec", "*"), ("asgiref", "mcp_wsgi.server.coroutines")}
+#: Those that may be imported at the top of a module, and where: "*" is wherever they may be imported at all.
+EAGER = {("msgspec", "*"), ("django", "*"), ("flask", "*"), ("werkzeug", "*")} | {
+    ("asgiref", f"mcp_wsgi.{module}")
+    for module in ("server.coroutines", "django.bodies", "django.threads", "django.views")
+}
+#: The modules that know the event loop, and whether they load it; the others run the same with it and without it.
+LOOPS = {
+    "mcp_wsgi.asgi": True,
+    "mcp_wsgi.django.threads": True,
+    "mcp_wsgi.server.coroutines": True,
+    "mcp_wsgi.http.shutdown": False,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +142,10 @@ def matches(module: str, patterns: set[str]) -> bool:
 
 
 def test_the_walk_sees_what_is_there() -> None:
-    assert {"mcp_wsgi", "mcp_wsgi.wsgi", "mcp_wsgi.server.server"} <= set(MODULES)
+    assert {"mcp_wsgi", "mcp_wsgi.wsgi", "mcp_wsgi.server.server", "mcp_wsgi.django.views"} <= set(MODULES)
     assert any(found.target == "mcp_wsgi.server.coroutines" and not found.eager for found in OWN)
     assert any(found.target == "msgspec" and found.eager for found in FOREIGN)
-    assert is_door("mcp_wsgi.wsgi")
+    assert {layer_of(name) for name in MODULES if is_door(name)} == {"wsgi", "asgi", "flask", "django"}
     assert not is_door("mcp_wsgi.http.endpoint")
 
 
@@ -134,13 +159,13 @@ def test_a_layer_imports_only_itself_and_what_is_below_it() -> None:
     assert wrong == []
 
 
-def test_nothing_but_the_program_imports_a_door_or_the_program() -> None:
+def test_only_the_program_imports_a_door_and_a_framework_the_doors_that_it_is_built_on() -> None:
     wrong = [
         str(found)
         for found in OWN
         if (is_door(found.target) or layer_of(found.target) in PROGRAM)
         and layer_of(found.importer) not in PROGRAM
-        and layer_of(found.importer) != layer_of(found.target)
+        and layer_of(found.target) not in {layer_of(found.importer), *BUILT_ON.get(layer_of(found.importer), ())}
     ]
     assert wrong == []
 
@@ -174,18 +199,25 @@ def test_libraries_are_imported_where_they_are_needed() -> None:
     assert wrong == []
 
 
+def test_only_what_runs_on_an_event_loop_knows_one() -> None:
+    assert {found.importer: found.eager for found in IMPORTS if found.target.split(".")[0] == "asyncio"} == LOOPS
+
+
 # In a fresh interpreter
 
 # Whatever is imported of a package, the package itself comes first: so a fork of an interpreter that has imported only
 # that is as fresh as a new one, and much quicker.
 PROBE = """
 import importlib, json, os, sys
-names, heavy = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+names, heavy, configured = map(json.loads, sys.argv[1:])
 importlib.import_module(names[0])
 for name in names:
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
+        if name in configured:
+            os.environ["DJANGO_SETTINGS_MODULE"] = "tests.apps.django_library.settings"
+            importlib.import_module("django").setup()
         importlib.import_module(name)
         print(json.dumps([name, [module for module in heavy if module in sys.modules]]), flush=True)
         os._exit(0)
@@ -193,19 +225,43 @@ for name in names:
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_each_module_can_be_imported_first_and_loads_nothing_heavy() -> None:
-    names = [name for name in sorted(MODULES) if not name.endswith("__main__")]
+def is_installed(layer: str) -> bool:
+    return layer not in BUILT_ON or importlib.util.find_spec(layer) is not None
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
+    """Import each module by itself, and say what heavy libraries that loads."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    names = [name for name in sorted(MODULES) if not name.endswith("__main__") and is_installed(layer_of(name))]
     assert names[0] == PACKAGE
+    environ = {key: value for key, value in os.environ.items() if key != "DJANGO_SETTINGS_MODULE"}
     probe = subprocess.run(
-        [sys.executable, "-S", "-c", PROBE, json.dumps(names), json.dumps(HEAVY)],
+        [sys.executable, "-S", "-c", PROBE, *(json.dumps(list(each)) for each in (names, HEAVY, CONFIGURED))],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        env={**environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    loaded = dict(json.loads(line) for line in probe.stdout.splitlines())
-    assert loaded.keys() == set(names), probe.stderr
-    assert {name: set(heavy) for name, heavy in loaded.items() if heavy} == LAZY_MODULES
+    found = {name: set(heavy) for name, heavy in map(json.loads, probe.stdout.splitlines())}
+    assert found.keys() == set(names), probe.stderr
+    assert probe.stderr == ""
+    return found
+
+
+def test_each_module_can_be_imported_first_and_loads_nothing_heavy(loaded: dict[str, set[str]]) -> None:
+    ours = {name: heavy for name, heavy in loaded.items() if heavy and layer_of(name) not in BUILT_ON}
+    assert ours == LAZY_MODULES
+
+
+@pytest.mark.parametrize("framework", LOADED_BY_FRAMEWORKS)
+def test_the_door_of_a_framework_loads_that_framework_only(loaded: dict[str, set[str]], framework: str) -> None:
+    if not is_installed(framework):
+        pytest.skip(f"{framework} is not installed")
+    modules = {name: heavy for name, heavy in loaded.items() if layer_of(name) == framework}
+    assert all(framework in heavy for heavy in modules.values())
+    more = {name: heavy - LOADED_BY_FRAMEWORKS[framework] for name, heavy in modules.items()}
+    assert {name: heavy for name, heavy in more.items() if heavy} == {}

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.urls import URLPattern
 
 from .conf import conf
-from .views import Unavailable, logger, mcp_urls, patterns
+from .views import Unavailable, mcp_urls, patterns
 
 __all__ = ["app_name", "urlpatterns"]
+
+logger = logging.getLogger("mcp_wsgi")
 
 
 def _patterns() -> list[URLPattern]:
     try:
         return mcp_urls(conf.server, conf.path, auth=conf.auth, policy=conf.policy)
-    except Exception:  # noqa: BLE001 - whatever it is, the checks say it better
+    except Exception:
         # Raised here, it would end `manage.py check` before that can say what is wrong.
         logger.exception("The setting MCP cannot be used; manage.py check says why")
         return patterns(Unavailable("mcp"), "mcp")

@@ -30,7 +30,7 @@ from .bodies import AsyncBody, Body, ThreadBody
 from .database import EVERY_DATABASE, handler_call, worker_connections
 from .threads import WorkerPool, in_request_thread, runs_async
 
-__all__ = ["MCPView", "Unavailable", "mcp_urls", "mcp_view"]
+__all__ = ["MCPView", "Unavailable", "mcp_urls", "mcp_view", "patterns"]
 
 logger = logging.getLogger("mcp_wsgi")
 

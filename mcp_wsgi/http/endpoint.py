@@ -11,7 +11,7 @@ from typing import Any
 
 from ..exceptions import EncodeError, HeaderMismatchError, InternalError, InvalidRequestError, MCPError, ParseError
 from ..protocol.codec import decode
-from ..protocol.headers import METHOD_HEADER, VERSION_HEADER, check_headers, check_optional
+from ..protocol.headers import METHOD_HEADER, VERSION_HEADER, check_headers, check_name, check_optional
 from ..protocol.jsonrpc import Notification, Request, Response, error_response, parse_message
 from ..protocol.meta import PROTOCOL_VERSION, has_envelope, read_envelope
 from ..protocol.sse import encode_event
@@ -177,6 +177,9 @@ class Endpoint:
         except AuthenticationError as error:
             headers = [("WWW-Authenticate", error.challenge)] if error.challenge else []
             raise _Refused(error.status, InvalidRequestError(error.message), headers) from None
+        if isinstance(principal, bool) or not isinstance(principal, (str, int)):
+            # False, an empty list or an AnonymousUser means nobody to whoever wrote it: it must not be a name.
+            raise TypeError(f"auth= returns the principal's name, or None to refuse, not {type(principal).__name__}")
         return str(principal)
 
     def _read(self, request: HTTPRequest) -> Steps[bytes]:
@@ -232,17 +235,21 @@ class Endpoint:
             else:
                 context = self._context(message, False, principal, request)
                 _check_method(message.method, headers)
+                if "mcp-name" in headers:  # not asked for in this era, but whoever reads it must not be misled
+                    check_name(message.method, message.params, headers, repeated)
         except MCPError as error:
             refused = modern or isinstance(error, HeaderMismatchError) or not self.server.legacy
             return _error(status_of(error.code) if refused else 200, error, message.id)
         except (Exception, InputRequired):  # noqa: BLE001 - the filter of a tool may fail, and has nobody to ask
             return _failed(500, message.id)
         accept = headers.get("accept")
-        if self._streams is not None and (context.reports or context.method == LISTEN):
-            if context.method == LISTEN and modern:
-                return (yield from self._listen(context, self._streams, accept))
-            if accepts_events(accept) and _may_report(context):
-                outcome = yield Call(self._streams.start, (context,), {}, self._streams.is_async)
+        streams = self._streams
+        if streams is not None and context.method == LISTEN and modern:
+            return (yield from self._listen(context, streams, accept))
+        if streams is not None and _has_context(context):
+            streams.watch(context)
+            if context.reports and accepts_events(accept):
+                outcome = yield Call(streams.start, (context,), {}, streams.is_async)
                 if outcome.answer is None:
                     return HTTPResponse(200, list(STREAM_HEADERS), stream=outcome.stream)
                 return _json(outcome.answer, accept, modern=modern)
@@ -287,8 +294,8 @@ class Endpoint:
         check_headers(context.method, version, params, headers, repeated=repeated, tool=tool)
 
 
-def _may_report(context: Context) -> bool:
-    """Say whether a request has a handler that can say something before its answer: only one with a context can.
+def _has_context(context: Context) -> bool:
+    """Say whether a request has a handler that is given a context: only one can report and see that it is cancelled.
 
     All others run in the request's own thread, as they would without a progress token.
     """

@@ -37,10 +37,21 @@ class HTTPRequest:
         content_length: The announced length in bytes, ``None`` where there is none.
         raw: What the door itself was called with (a WSGI environ, a framework's request), for handlers.
         is_async: Whether ``read_body`` gives something to await.
+        disconnected: Gives what ends when the client goes away, for a door that can tell; else ``None``.
         exclusive: Whether the request occupies the only thread of its worker, as under gunicorn's sync workers.
     """
 
-    __slots__ = ("content_length", "exclusive", "headers", "is_async", "method", "raw", "read_body")
+    __slots__ = (
+        "content_length",
+        "disconnected",
+        "exclusive",
+        "headers",
+        "is_async",
+        "method",
+        "raw",
+        "read_body",
+        "watcher",
+    )
 
     def __init__(
         self,
@@ -52,6 +63,7 @@ class HTTPRequest:
         raw: Any = None,
         is_async: bool = False,
         exclusive: bool = False,
+        disconnected: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.method = method
         self.headers = headers
@@ -60,6 +72,9 @@ class HTTPRequest:
         self.raw = raw
         self.is_async = is_async
         self.exclusive = exclusive
+        self.disconnected = disconnected
+        #: What waits for that, if anything does; the door ends it with the request.
+        self.watcher: Any = None
 
     def header(self, name: str) -> str | None:
         """Return the value of a header, in any case; ``None`` where it is absent or came in several lines."""

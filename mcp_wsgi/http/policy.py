@@ -59,9 +59,8 @@ class HTTPPolicy:
         keep_alive: How soon a client that has gone is noticed, in seconds. A silent stream sends a comment line at a
             fifth of it: the first write to a dead connection often still succeeds, and through uWSGI's router three do.
         max_listens: How many ``subscriptions/listen`` streams one process holds open. Each occupies a thread of a
-        threaded
-            WSGI server, so the default there is 2, 1 where a worker has one thread only, 1,000 under gevent, and
-            10,000 under ASGI, where it costs none.
+            threaded WSGI server, so the default there is 2, 1 where a worker has one thread only, and 10,000 under
+            gevent and ASGI, where it costs none.
         listen_lifetime: How long such a stream lives before it ends with its completion result, in seconds. The default
             is 300, and 10 where it blocks its worker, so that no server takes the worker for hung.
         tolerate_version_header: Serve a modern request whose ``MCP-Protocol-Version`` header names another known

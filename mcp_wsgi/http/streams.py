@@ -10,6 +10,7 @@ The endpoint asks a door's :class:`Streams` to start a request aside, and gets t
 from __future__ import annotations
 
 import contextvars
+import functools
 import sys
 import threading
 import time
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ..server import Server
 
 __all__ = [
+    "CAPACITY",
     "COMMENT",
     "DEBOUNCE",
     "STREAM_HEADERS",
@@ -50,6 +52,9 @@ COMMENT = encode_comment()
 DEBOUNCE = 0.05
 #: How many messages of a request may wait to be written before its handler has to wait.
 CAPACITY = 100
+#: How many handlers may still run after their clients have gone. A server bounds the requests that are open, and would
+#: not bound these: a client that leaves at once would start a thread with each request.
+MOST_ABANDONED = 50
 #: How often a waiting thread looks whether it is still wanted, in seconds.
 _PATIENCE = 1.0
 
@@ -91,6 +96,9 @@ class Streams(Protocol):
     def attach(self, server: Server) -> None:
         """Prepare to stream a server's answers."""
 
+    def watch(self, context: Context) -> None:
+        """Set ``ctx.cancelled`` when the client goes away before a plain answer, if the door can tell."""
+
     def start(self, context: Context) -> Any:
         """Dispatch a request aside; give an :class:`Outcome`."""
 
@@ -112,12 +120,14 @@ def failed(context: Context) -> dict[str, Any]:
 class _Channel:
     """Carry the messages of one request from the thread that makes them to the one that writes them."""
 
-    __slots__ = ("_items", "_ready", "closed")
+    __slots__ = ("_items", "_ready", "closed", "finished")
 
     def __init__(self) -> None:
         self._items: deque[tuple[dict[str, Any], bool]] = deque()
         self._ready = threading.Condition()
         self.closed = False
+        #: Whether the handler's thread is at its end.
+        self.finished = False
 
     def put(self, message: dict[str, Any], *, is_answer: bool = False) -> None:
         with self._ready:
@@ -151,10 +161,12 @@ class _CallStream:
         first: tuple[dict[str, Any], bool] | None,
         cancellation: Cancellation,
         keep_alive: float,
+        abandoned: set[_Channel],
     ) -> None:
         self._channel = channel
         self._first = first
         self._cancellation = cancellation
+        self._abandoned = abandoned
         self._keep_alive = keep_alive
         self._ended = False
 
@@ -175,8 +187,15 @@ class _CallStream:
     def close(self) -> None:
         if not self._ended:
             self._cancellation.cancel()
+            self._abandoned.add(self._channel)
+            if self._channel.finished:
+                self._abandoned.discard(self._channel)
         self._ended = True
         self._channel.close()
+
+    def __del__(self) -> None:
+        # A framework whose hook fails drops the response unclosed.
+        self.close()
 
 
 class _ListenStream:
@@ -191,41 +210,43 @@ class _ListenStream:
         keep_alive: float,
         ended: Callable[[], None],
     ) -> None:
-        self._wake = threading.Event()
-        self._subscription = Subscription(context.request_id, honoured, self._wake.set)
+        wake = threading.Event()
+        self._subscription = Subscription(context.request_id, honoured, wake.set)
         self._server = context.server
-        self._keep_alive = keep_alive
         self._ended = ended
-        self._deadline = time.monotonic() + lifetime
-        self._closed = False
         self._server.bus.subscribe(self._subscription)
-        self._frames = self._messages()
-
-    def _messages(self) -> Iterator[bytes]:
-        subscription = self._subscription
-        yield frame(subscription.acknowledgement())
-        while True:
-            left = self._deadline - time.monotonic()
-            woken = self._wake.wait(min(left, self._keep_alive)) if left > 0 else False
-            if subscription.is_due and not subscription.closed:
-                time.sleep(DEBOUNCE)
-            self._wake.clear()
-            for message in subscription.drain():
-                yield frame(message)
-            if subscription.closed or time.monotonic() >= self._deadline:
-                yield frame(subscription.completion(self._server.info))
-                return
-            if not woken:
-                yield COMMENT
+        # Not a method: it would hold this stream, which is to end with whoever drops it.
+        deadline = time.monotonic() + lifetime
+        self._frames = _changes(self._server, self._subscription, wake, deadline, keep_alive)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._frames
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._server.bus.unsubscribe(self._subscription)
-            self._ended()
+        self._server.bus.unsubscribe(self._subscription)
+        self._ended()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _changes(
+    server: Server, subscription: Subscription, wake: threading.Event, deadline: float, keep_alive: float
+) -> Iterator[bytes]:
+    yield frame(subscription.acknowledgement())
+    while True:
+        left = deadline - time.monotonic()
+        woken = wake.wait(min(left, keep_alive)) if left > 0 else False
+        if subscription.is_due and not subscription.closed:
+            time.sleep(DEBOUNCE)
+        wake.clear()
+        for message in subscription.drain():
+            yield frame(message)
+        if subscription.closed or time.monotonic() >= deadline:
+            yield frame(subscription.completion(server.info))
+            return
+        if not woken:
+            yield COMMENT
 
 
 class ThreadStreams:
@@ -245,18 +266,25 @@ class ThreadStreams:
         self._policy = policy
         self._around = around
         self._lock = threading.Lock()
-        self._listens = 0
+        self._opened: set[object] = set()
+        self._abandoned: set[_Channel] = set()
 
     def attach(self, server: Server) -> None:
         """End the server's subscriptions when the process is told to stop."""
         close_on_signals(server)
 
+    def watch(self, context: Context) -> None:
+        """Do nothing: a WSGI server tells that the client has gone only when something is written."""
+
     def start(self, context: Context) -> Outcome:
         """Dispatch a request in a thread and wait for the first thing it has to say.
 
         After a keep-alive interval of silence the stream is opened anyway, so that no proxy gives up and a client that
-        has gone is noticed.
+        has gone is noticed. Where too many handlers have been left by their clients, this one runs in this thread and
+        reports nothing.
         """
+        if len(self._abandoned) >= MOST_ABANDONED:
+            return Outcome(run_sync(dispatch(context)))
         channel, cancellation = _Channel(), Cancellation()
         context.connect(channel.put, cancellation)
         manager = self._around()
@@ -268,13 +296,15 @@ class ThreadStreams:
             except BaseException:  # noqa: BLE001 - the client is waiting for an answer, whatever ended the thread
                 answer = failed(context)
             channel.put(answer, is_answer=True)
+            channel.finished = True
+            self._abandoned.discard(channel)
 
         run = contextvars.copy_context().run
         threading.Thread(target=run, args=(work,), name="mcp_wsgi stream", daemon=True).start()
         first = channel.get(self._policy.comment_interval)
         if first is not None and first[1]:
             return Outcome(first[0])
-        return Outcome(None, _CallStream(channel, first, cancellation, self._policy.comment_interval))
+        return Outcome(None, _CallStream(channel, first, cancellation, self._policy.comment_interval, self._abandoned))
 
     def listen(self, context: Context, honoured: dict[str, Any]) -> _ListenStream:
         """Open the stream of a listener.
@@ -285,15 +315,16 @@ class ThreadStreams:
         close_on_signals(context.server)
         # Under gevent a thread is a greenlet, and a listener costs no more than on an event loop.
         exclusive = None if _is_gevent_patched() else bool(getattr(context.request, "exclusive", False))
+        place = object()
         with self._lock:
-            if self._listens >= self._policy.listen_limit(exclusive=exclusive):
+            if len(self._opened) >= self._policy.listen_limit(exclusive=exclusive):
                 raise Overload
-            self._listens += 1
-        lifetime = self._policy.lifetime(exclusive=exclusive)
+            self._opened.add(place)
         return _ListenStream(
-            context, honoured, lifetime=lifetime, keep_alive=self._policy.comment_interval, ended=self._release
+            context,
+            honoured,
+            lifetime=self._policy.lifetime(exclusive=exclusive),
+            keep_alive=self._policy.comment_interval,
+            # Without the lock, which this thread may hold when a stream that was dropped is collected.
+            ended=functools.partial(self._opened.discard, place),
         )
-
-    def _release(self) -> None:
-        with self._lock:
-            self._listens -= 1

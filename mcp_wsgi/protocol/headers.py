@@ -25,6 +25,7 @@ __all__ = [
     "VERSION_HEADER",
     "HasParamHeaders",
     "check_headers",
+    "check_name",
     "check_optional",
     "decode_value",
     "encode_value",
@@ -233,17 +234,22 @@ def check_headers(
                 raise _missing(name, wanted)
             if got.strip(_WHITESPACE) != wanted:
                 raise _mismatch(name, got, wanted)
-    source = NAME_SOURCES.get(method)
-    if source is None:
+    if method not in NAME_SOURCES:
         return
-    wanted_name = params.get(source)
-    if type(wanted_name) is str:
-        _check_name(wanted_name, headers, repeated)
+    check_name(method, params, headers, repeated)
     if method == "tools/call" and tool is not None and tool.param_headers:
         _check_params(tool.param_headers, params.get("arguments"), headers, repeated)
 
 
-def _check_name(wanted: str, headers: Mapping[str, str], repeated: Iterable[str]) -> None:
+def check_name(method: str, params: Mapping[str, Any], headers: Mapping[str, str], repeated: Iterable[str]) -> None:
+    """Compare the name header with the name in the body, where the method has one.
+
+    Raises:
+        HeaderMismatchError: It is missing, repeated, malformed or different.
+    """
+    wanted = params.get(NAME_SOURCES.get(method, ""))
+    if type(wanted) is not str:
+        return
     got = headers.get("mcp-name")
     if got is None:
         raise _missing(NAME_HEADER, wanted)

@@ -7,7 +7,6 @@ notification, and memory stays bounded whatever a listener does.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +30,8 @@ LIST_CHANGED: Mapping[str, str] = dict(_LISTS.values())
 
 #: What one subscription may name; a client that wants more opens another one.
 MAX_RESOURCE_SUBSCRIPTIONS = 1_000
+#: The same in characters of all URIs: each one is matched with every template, and kept while the subscription is open.
+MAX_SUBSCRIBED_CHARACTERS = 100_000
 
 
 class Change(NamedTuple):
@@ -64,6 +65,8 @@ def honoured_filter(context: Context) -> dict[str, Any]:
             raise InvalidParamsError('"params.notifications.resourceSubscriptions" must be an array of URIs')
         if len(uris) > MAX_RESOURCE_SUBSCRIPTIONS:
             raise InvalidParamsError(f"A subscription takes at most {MAX_RESOURCE_SUBSCRIPTIONS} resources")
+        if sum(map(len, uris)) > MAX_SUBSCRIBED_CHARACTERS:
+            raise InvalidParamsError(f"The URIs of a subscription have at most {MAX_SUBSCRIBED_CHARACTERS} characters")
         if "resources" in context.server.declared:
             known = [uri for uri in dict.fromkeys(uris) if context.server.find_resource(uri, context) is not None]
             honoured["resourceSubscriptions"] = known
@@ -133,31 +136,31 @@ class Subscription:
 
 
 class Bus:
-    """Carry changes to the subscriptions of this process."""
+    """Carry changes to the subscriptions of this process.
+
+    It has no lock: a stream that is thrown away leaves from wherever the garbage collector runs, also from in here.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._subscriptions: frozenset[Subscription] = frozenset()
+        self._subscriptions: dict[Subscription, None] = {}
 
     def __len__(self) -> int:
         return len(self._subscriptions)
 
     def subscribe(self, subscription: Subscription) -> None:
         """Begin to carry changes to a subscription."""
-        with self._lock:
-            self._subscriptions |= {subscription}
+        self._subscriptions[subscription] = None
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Stop; a subscription that is not there is no error."""
-        with self._lock:
-            self._subscriptions -= {subscription}
+        self._subscriptions.pop(subscription, None)
 
     def publish(self, change: Change) -> None:
         """Tell every subscription that asked for it. It never blocks on a listener."""
-        for subscription in self._subscriptions:
+        for subscription in tuple(self._subscriptions):
             subscription.post(change)
 
     def close(self) -> None:
         """End all subscriptions of this process with their completion results."""
-        for subscription in self._subscriptions:
+        for subscription in tuple(self._subscriptions):
             subscription.close()

@@ -156,6 +156,12 @@ class Context:
         self._cancellation = cancellation
         self._lock = threading.RLock()
 
+    def cancel(self) -> None:
+        """Set the flag that the handler finds as :attr:`cancelled`."""
+        if self._cancellation is None:
+            self._cancellation = Cancellation()
+        self._cancellation.cancel()
+
     @property
     def reports(self) -> bool:
         """Whether the client asked to be told something before the answer: progress or logs."""

@@ -44,6 +44,8 @@ Method: TypeAlias = "Callable[[Context], Steps[dict[str, Any]]]"
 def failure_id(context: str, *, exception: bool = True) -> str:
     """Log a failure under a new id, with the traceback of the current exception; return the id."""
     failure = os.urandom(4).hex()
+    if not context.isprintable():  # the path in a result may hold what a client sent, and a log has lines
+        context = context.encode("unicode_escape").decode("ascii")
     logger.error("%s failed [%s]", context, failure, exc_info=exception)
     return failure
 
@@ -61,6 +63,10 @@ def dispatch(context: Context) -> Steps[dict[str, Any]]:
     except (Exception, InputRequired):  # noqa: BLE001 - whatever it was, the client gets a generic message and an id
         failure = failure_id(f"The method {context.method[:80]!r}")
         answer = error_response(context.request_id, InternalError(f"Internal error (id {failure})"))
+    except BaseException:
+        # What ends the request from outside (its task is cancelled, say) leaves a handler in another thread running.
+        context.cancel()
+        raise
     context.finish()
     return answer
 

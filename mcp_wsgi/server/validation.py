@@ -6,8 +6,11 @@ No reference is ever fetched (SEP-2106), formats are annotations, and the dialec
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import islice
 from typing import Any
 
 from ..exceptions import ArgumentError, RegistrationError
@@ -25,6 +28,8 @@ _VALIDATORS = {
     "json-schema.org/draft-06/schema": "Draft6Validator",
     "json-schema.org/draft-04/schema": "Draft4Validator",
 }
+#: How many errors are looked at to find the one that says most: a client can make millions.
+_MOST = 20
 _WORDS = {
     "enum": "expected one of {}",
     "const": "expected {}",
@@ -115,14 +120,66 @@ def _build(schema: Any, name: str, what: str) -> Any:
     import jsonschema
     import referencing
 
-    kind = getattr(jsonschema, name)
+    kind = _kind(name)
     try:
         kind.check_schema(schema)
     except jsonschema.exceptions.SchemaError as error:
         place = _path(error.absolute_path) or "the root"
         raise RegistrationError(f"{what}: not a valid schema at {place}: {_reason(error)}") from None
+    if isinstance(schema, dict):
+        # A reference to the root would take the dialect's own class there.
+        schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
     # A registry without a retrieval function: an unknown address is an error, never a request.
     return kind(schema, registry=referencing.Registry())
+
+
+@cache
+def _kind(name: str) -> Any:
+    """Give a dialect's class, with the keywords replaced whose cost a client could drive up."""
+    import jsonschema
+
+    failure = jsonschema.exceptions.ValidationError
+
+    def unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
+        # jsonschema compares each item with each other where they cannot be sorted.
+        if wanted and validator.is_type(instance, "array") and len(set(map(_text, instance))) < len(instance):
+            yield failure("has equal items")
+
+    def any_of(validator: Any, schemas: Any, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
+        yield from _alternatives(validator, schemas, instance)[0]
+
+    def one_of(validator: Any, schemas: Any, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
+        errors, fitting = _alternatives(validator, schemas, instance)
+        yield from errors
+        if any(validator.evolve(schema=each).is_valid(instance) for each in schemas[fitting + 1 :]):
+            yield failure("fits several alternatives")
+
+    def _alternatives(validator: Any, schemas: Any, instance: Any) -> tuple[list[Any], int]:
+        """Give the error that no schema fits, or the index of the first that does."""
+        context: list[Any] = []
+        for index, each in enumerate(schemas):
+            # jsonschema keeps all errors: a kilobyte of memory for each wrong item of an array.
+            errors = list(islice(validator.descend(instance, each, schema_path=index), _MOST))
+            if not errors:
+                return [], index
+            context += errors
+        return [failure("fits no alternative", context=context)], len(schemas)
+
+    keywords = {"uniqueItems": unique_items, "anyOf": any_of, "oneOf": one_of}
+    return jsonschema.validators.extend(getattr(jsonschema, name), keywords)
+
+
+def _text(value: Any) -> str:
+    """Write a JSON value so that equal ones have the same text: 1.0 is 1, and the order of members is none."""
+    return json.dumps(_plain(value), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _plain(inside) for key, inside in value.items()}
+    return [_plain(inside) for inside in value] if isinstance(value, list) else value
 
 
 def _validate(validator: Any, value: Any) -> None:
@@ -130,7 +187,7 @@ def _validate(validator: Any, value: Any) -> None:
     import referencing.exceptions
 
     try:
-        error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+        error = jsonschema.exceptions.best_match(islice(validator.iter_errors(value), _MOST))
     except RecursionError:
         raise ArgumentError("", "nested too deeply, or the schema refers to itself without end") from None
     except OverflowError:

@@ -17,12 +17,8 @@ from hypothesis import strategies as st
 from mcp_wsgi.protocol.codec import encode
 from tests.adapters.doors import DOORS, SEES_LINES, Answer, Client, RawRequest, missing
 from tests.adapters.raw_requests import ORIGIN, POLICY, REQUESTS, make_server
+from tests.raw_table import ROWS, Row
 from tests.strategies import messages, modern_requests, mutated_headers, mutated_messages
-
-try:
-    from tests.raw_table import ROWS
-except ModuleNotFoundError:
-    ROWS = []
 
 OTHERS = [door for door in DOORS if door != "wsgi"]
 #: What a client goes by; dates, lengths of streams and the like are the server's or the framework's.
@@ -101,7 +97,7 @@ FITTING = [row for row in ROWS if row.raw is None and row.target.startswith("/mc
 
 
 @pytest.mark.parametrize("row", FITTING, ids=lambda row: row.name)
-def test_a_row_of_the_table_for_servers_has_the_same_answer(clients: Clients, door: str, row: Any) -> None:
+def test_a_row_of_the_table_for_servers_has_the_same_answer(clients: Clients, door: str, row: Row) -> None:
     check(clients, door, RawRequest(method=row.method, target=row.target, headers=row.headers, body=row.body))
 
 

@@ -305,6 +305,28 @@ def test_a_legacy_client_has_no_listen():
     assert json.loads(response.body)["error"]["code"] == -32601
 
 
+def test_a_stream_that_is_dropped_unclosed_ends_by_itself():
+    """A framework whose hook fails answers otherwise, and forgets what it was given."""
+    server, seen = a_server(), threading.Event()
+
+    @server.tool
+    def wait(ctx: Context) -> str:
+        ctx.report_progress(1)
+        until(lambda: ctx.cancelled)
+        seen.set()
+        return "nobody reads this"
+
+    endpoint = an_endpoint(server, HTTPPolicy(max_listens=1))
+    for number in range(3):
+        response = post(endpoint, listen(number))
+        assert response.status == 200
+        assert b"acknowledged" in next(iter(response.stream))
+        del response
+    assert len(server.bus) == 0
+    post(endpoint, call("wait"))
+    assert seen.wait(5)
+
+
 @pytest.mark.parametrize("options", [{"keep_alive": 0}, {"listen_lifetime": 0}])
 def test_intervals_must_be_positive(options):
     from mcp_wsgi import ConfigurationError

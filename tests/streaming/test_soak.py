@@ -90,7 +90,7 @@ def repeat(action: Callable[[Subject, int], None], subject: Subject, times: int)
 def fill(subject: Subject) -> None:
     """Let every thread of the server's pool start: pools are bounded, and keep what they have started."""
     with ThreadPoolExecutor(60) as pool:
-        list(pool.map(lambda _: list(Stream(subject.server, tool("nap", seconds=0.3))), range(60)))
+        list(pool.map(lambda _: list(Stream(subject.server, tool("nap", seconds=1))), range(60)))
 
 
 def run(subject: Subject, share: float) -> None:

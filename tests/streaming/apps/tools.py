@@ -57,7 +57,7 @@ def _add_reporting(server: Server) -> None:
         return a + b
 
     @server.tool
-    def nap(seconds: float) -> str:
+    def nap(ctx: Context, seconds: float) -> str:
         """Sleep in sync code."""
         time.sleep(seconds)
         return "rested"
