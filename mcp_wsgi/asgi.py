@@ -556,7 +556,7 @@ async def _send_stream(response: HTTPResponse, receive: Receive, send: Send) -> 
 
 
 async def _send_frames(response: HTTPResponse, send: Send) -> None:
-    headers = _raw_headers(response)
+    headers = [*_raw_headers(response), (b"content-encoding", b"identity")]  # so that nothing compresses it
     try:
         with suppress(OSError):
             await send({"type": "http.response.start", "status": response.status, "headers": headers})

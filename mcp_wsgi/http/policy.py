@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -34,6 +35,10 @@ _MAX_AGE = "7200"
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~\-]+")
 
 
+def _is_positive(seconds: object) -> bool:
+    return isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 < seconds < math.inf
+
+
 def _is_token(name: object) -> bool:
     return isinstance(name, str) and _TOKEN.fullmatch(name) is not None
 
@@ -58,7 +63,8 @@ class HTTPPolicy:
         body_limit: The longest body that is read, in bytes.
         keep_alive: How soon a client that has gone is noticed, in seconds. A silent stream sends a comment line at a
             fifth of it: the first write to a dead connection often still succeeds, and through uWSGI's router three do.
-        max_listens: How many ``subscriptions/listen`` streams one process holds open. Each occupies a thread of a
+        max_listens: How many ``subscriptions/listen`` streams a door holds open in one process. Each occupies a thread
+        of a
             threaded WSGI server, so the default there is 2, 1 where a worker has one thread only, and 10,000 under
             gevent and ASGI, where it costs none.
         listen_lifetime: How long such a stream lives before it ends with its completion result, in seconds. The default
@@ -90,8 +96,10 @@ class HTTPPolicy:
             raise ConfigurationError("body_limit is a number of bytes")
         if self.body_limit < 1:
             raise ConfigurationError("body_limit must be at least 1 byte")
-        if self.keep_alive <= 0 or (self.listen_lifetime is not None and self.listen_lifetime <= 0):
-            raise ConfigurationError("keep_alive and listen_lifetime must be positive")
+        if not (_is_positive(self.keep_alive) and (self.listen_lifetime is None or _is_positive(self.listen_lifetime))):
+            raise ConfigurationError("keep_alive and listen_lifetime are positive numbers of seconds")
+        if self.max_listens is not None and (type(self.max_listens) is not int or self.max_listens < 0):
+            raise ConfigurationError("max_listens is a number of streams, 0 for none")
         if isinstance(self.allowed_headers, str) or not isinstance(self.allowed_headers, Iterable):
             raise ConfigurationError("allowed_headers is a list, also for a single header")
         for name in ("allowed_origins", "allowed_headers", "allowed_hosts"):

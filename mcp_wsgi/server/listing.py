@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InvalidParamsError
@@ -59,6 +60,13 @@ def cache_hints(server: Server, context: Context, *, varies: bool, ttl_ms: int |
     return {"ttlMs": server.ttl_ms if ttl_ms is None else ttl_ms, "cacheScope": scope}
 
 
+def _visible(view: View[Any], begin: int, context: Context) -> Iterator[tuple[int, Any]]:
+    """Yield what exists for the caller, with its number, from an index on."""
+    for number, item in islice(zip(view.order, view, strict=True), begin, None):
+        if item.visible is None or item.visible(context):
+            yield number, item
+
+
 def list_result(
     server: Server, context: Context, view: View[Any], member: str, params: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -72,20 +80,21 @@ def list_result(
     if params.get("cursor") is not None:
         begin = view.start(_decode_cursor(context.method, params["cursor"]))
     size = server.page_size
-    total = len(view.order)
-    end = total if size is None else min(begin + size, total)
     result = ListResult()
     if view.has_filter:
-        shown = [item for item in list(view)[begin:end] if item.visible is None or item.visible(context)]
-        result[member] = [item.to_wire(modern=modern) for item in shown]
+        # Pages of what the caller sees: gaps in them, or a page behind the last one, would tell of what is hidden.
+        found = list(islice(_visible(view, begin, context), None if size is None else size + 1))
+        last = found[size - 1][0] if size is not None and len(found) > size else None
+        result[member] = [item.to_wire(modern=modern) for _, item in found[:size]]
         result.member = ""
     else:
         page: Page = view.page(begin, size, modern=modern)
+        last = view.order[begin + size - 1] if size is not None and begin + size < len(view.order) else None
         result[member] = page
         result.member, result.prepared = member, page.json
-    if end < total:
+    if last is not None:
         # "a missing nextCursor means the end": it is never null or empty.
-        result["nextCursor"] = _encode_cursor(context.method, view.order[end - 1])
+        result["nextCursor"] = _encode_cursor(context.method, last)
     if modern:
         result.update(cache_hints(server, context, varies=view.has_filter))
     return result

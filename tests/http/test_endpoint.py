@@ -292,9 +292,18 @@ def test_no_principal_is_401_with_a_challenge() -> None:
     assert header(response, "www-authenticate") == "Bearer"
 
 
-@pytest.mark.parametrize("principal", ["", 0, False])
+@pytest.mark.parametrize("principal", ["", "ada", 0])
 def test_only_none_is_nobody(principal: object) -> None:
     assert ask(make_endpoint(auth=lambda request: principal), message("ping")).status == 200
+
+
+@pytest.mark.parametrize("principal", [False, True, [], object()])
+def test_what_is_no_name_lets_nobody_in(principal: object) -> None:
+    """A function that returns False, or an anonymous user, means to refuse: a text of it would be a name."""
+    calls: list[Any] = []
+    endpoint = make_endpoint(make_server(calls), auth=lambda request: principal)
+    assert outcome(call_modern(endpoint)) == (500, -32603, ABSENT)
+    assert calls == []
 
 
 def test_an_auth_function_refuses_in_its_own_words() -> None:
@@ -680,6 +689,19 @@ def test_a_method_header_of_a_legacy_request_must_be_true(sent: str) -> None:
     assert outcome(ask(make_endpoint(), message("tools/list"), headers)) == (400, -32020, 1)
     headers = [*LEGACY_HEADERS, ("mcp-method", " tools/list ")]
     assert outcome(ask(make_endpoint(), message("tools/list"), headers)) == (200, None, 1)
+
+
+@pytest.mark.parametrize("sent", ["safe", "add,add", "", "=?base64?c2FmZQ==?="])
+@pytest.mark.parametrize("version", [(), (("mcp-protocol-version", LEGACY),)])
+def test_a_name_header_of_a_legacy_request_must_be_true(sent: str, version: Pairs) -> None:
+    """A proxy that decides by the name would otherwise be passed by leaving the envelope out."""
+    calls: list[Any] = []
+    endpoint = make_endpoint(make_server(calls))
+    headers = [JSON, *version, ("mcp-name", sent)]
+    assert outcome(ask(endpoint, message("tools/call", ADD), headers)) == (400, -32020, 1)
+    assert calls == []
+    headers = [JSON, *version, ("mcp-name", "=?base64?YWRk?=")]
+    assert outcome(ask(endpoint, message("tools/call", ADD), headers)) == (200, None, 1)
 
 
 def test_a_method_that_another_reader_would_read_as_another_has_no_header_form() -> None:

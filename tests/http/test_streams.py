@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from mcp_wsgi import Context, HTTPPolicy, Server, public
+from mcp_wsgi import ConfigurationError, Context, HTTPPolicy, Server, public
 from mcp_wsgi.http.endpoint import Endpoint
 from mcp_wsgi.http.messages import HTTPRequest, HTTPResponse
-from mcp_wsgi.http.streams import CAPACITY, ThreadStreams
+from mcp_wsgi.http.streams import CAPACITY, MOST_ABANDONED, ThreadStreams
 from mcp_wsgi.protocol.codec import encode
 from mcp_wsgi.protocol.sse import EventDecoder
 from tests.modern import BOTH, headers_of, message
@@ -327,9 +327,62 @@ def test_a_stream_that_is_dropped_unclosed_ends_by_itself():
     assert seen.wait(5)
 
 
-@pytest.mark.parametrize("options", [{"keep_alive": 0}, {"listen_lifetime": 0}])
-def test_intervals_must_be_positive(options):
-    from mcp_wsgi import ConfigurationError
-
-    with pytest.raises(ConfigurationError, match="positive"):
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"keep_alive": 0}, "keep_alive"),
+        ({"keep_alive": "15"}, "keep_alive"),
+        ({"keep_alive": float("inf")}, "keep_alive"),
+        ({"keep_alive": True}, "keep_alive"),
+        ({"listen_lifetime": 0}, "listen_lifetime"),
+        ({"listen_lifetime": float("nan")}, "listen_lifetime"),
+        ({"max_listens": -1}, "max_listens"),
+        ({"max_listens": "3"}, "max_listens"),
+    ],
+)
+def test_bounds_that_make_no_sense_are_refused(options, named):
+    with pytest.raises(ConfigurationError, match=named):
         HTTPPolicy(**options)
+
+
+def test_no_listener_at_all_may_be_wanted():
+    assert post(an_endpoint(policy=HTTPPolicy(max_listens=0)), listen()).status == 503
+
+
+def test_clients_that_leave_at_once_do_not_pile_up_threads():
+    release = threading.Event()
+    server = Server("abandoned")
+
+    @server.tool
+    def long(ctx: Context) -> str:
+        ctx.report_progress(1)
+        return str(release.wait(20))
+
+    @server.tool
+    def short(ctx: Context) -> str:
+        ctx.report_progress(1)
+        return threading.current_thread().name
+
+    endpoint = an_endpoint(server)
+    before = threading.active_count()
+    for _ in range(MOST_ABANDONED):
+        response = post(endpoint, call("long"))
+        next(response.stream)
+        response.stream.close()
+    assert threading.active_count() == before + MOST_ABANDONED
+    # The next one is served by the request's own thread, of which a server has only so many.
+    plain = post(endpoint, call("short"))
+    assert json.loads(plain.body)["result"]["content"][0]["text"] == threading.current_thread().name
+    release.set()
+    until(lambda: threading.active_count() == before)
+    assert len(events(post(endpoint, call("short")))) == 2
+
+
+def test_a_stream_that_is_closed_after_its_handler_has_ended_counts_for_nothing():
+    streams = ThreadStreams(QUICK)
+    endpoint = Endpoint(a_server(), auth=public, policy=QUICK, streams=streams)
+    before = threading.active_count()
+    response = post(endpoint, call("count", to=2))
+    until(lambda: threading.active_count() == before)
+    response.stream.close()
+    assert not streams._abandoned

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import sys
+import time
 
 import pytest
 
@@ -237,3 +239,20 @@ def test_many_brackets_that_are_not_balanced_are_for_the_decoder_to_refuse():
 def test_what_a_compact_writer_never_writes_is_refused_also_without_blanks(text):
     with pytest.raises(ParseError):
         decode(text)
+
+
+HOSTILE = {
+    "brackets without end": b"[" * 2_000_000,
+    "brackets that close first": b"]" * 1_000_000 + b"[" * 1_000_000,
+    "digits that are nearly too many": b"[" + b",".join([b"9" * (MAX_NUMBER_LENGTH - 1)] * 2_000) + b"]",
+    "fractions that are nearly too long": b"[" + b",".join([b"0." + b"9" * (MAX_NUMBER_LENGTH - 9)] * 2_000) + b"]",
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_body_costs_no_more_than_any_other(body):
+    """Two megabytes took seconds: the depth was looked for level by level, the digits at each digit."""
+    begin = time.process_time()
+    with contextlib.suppress(ParseError):
+        decode(body)
+    assert time.process_time() - begin < 0.6

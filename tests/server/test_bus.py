@@ -164,3 +164,9 @@ def test_unsubscribing_twice_is_no_error():
     server.notify_tools_changed()
     assert len(server.bus) == 0
     assert woken == []
+
+
+def test_a_filter_is_bounded_also_by_the_length_of_its_uris():
+    """Each URI is matched with every template, and kept: four megabytes of them took the loop for half a minute."""
+    with pytest.raises(InvalidParamsError, match="at most 100000 characters"):
+        honoured_filter(a_context(a_server(), {"resourceSubscriptions": ["orders://" + "7" * 1000] * 100}))

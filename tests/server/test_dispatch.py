@@ -800,3 +800,23 @@ def test_the_text_of_an_applications_own_exception_is_told_where_the_server_says
 def test_tool_errors_are_exception_classes():
     with pytest.raises(ConfigurationError, match="tool_errors"):
         Server("shop", tool_errors=["no"])  # type: ignore[list-item]
+
+
+def test_what_a_client_sent_makes_no_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("s")
+
+    @server.tool
+    def echo(key: str) -> dict[str, float]:
+        return {key: float("nan")}
+
+    server.handle_message(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "echo", "arguments": {"key": "x\nERROR forged\x1b[2J"}},
+        }
+    )
+    (record,) = caplog.records
+    assert "forged" in record.getMessage()
+    assert record.getMessage().isprintable()

@@ -280,3 +280,18 @@ def test_a_long_list_costs_little_more_than_a_short_one(era: str) -> None:
     assert len(decode(encode_message(long.handle_message(request("tools/list", era=era))))["result"]["tools"]) == 1000  # type: ignore[arg-type]
     # Copying the text is all that grows; the bound leaves room for a busy machine.
     assert cost(long, era) < 5 * cost(short, era) + 100e-6
+
+
+@EACH_LIST
+def test_pages_tell_nothing_of_what_is_hidden(method: str) -> None:
+    server = Server("s", page_size=2)
+    for number in range(9):
+        add(server, number, visible=lambda ctx, number=number: ctx.principal == "root" or number in (3, 6, 7))
+    assert page(server, method, principal="ann")[0] == [walk(server, method, principal="root")[n] for n in (3, 6)]
+    assert len(walk(server, method, principal="ann")) == 3
+    for number in (3, 6, 7):
+        server.remove_tool(f"t{number}")
+        server.remove_prompt(f"t{number}")
+        server.remove_resource(f"r://t{number}")
+        server.remove_resource(f"r{number}://{{x}}")
+    assert page(server, method, principal="ann") == ([], None)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import contextlib
+import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -138,3 +140,56 @@ def test_any_schema_is_refused_or_decides(schema, value):
         return
     with contextlib.suppress(ArgumentError):
         validate(value)
+
+
+COSTLY = {
+    "items that cannot be sorted": ({"uniqueItems": True}, [{"a": number} for number in range(20_000)]),
+    "items of two kinds": ({"uniqueItems": True}, [[n] if n % 2 else n for n in range(20_000)]),
+    "wrong items": ({"items": {"type": "integer"}}, ["x"] * 200_000),
+    "wrong items of an alternative": ({"anyOf": [{"items": {"type": "integer"}}, {"type": "null"}]}, ["x"] * 200_000),
+    "wrong items of one of": ({"oneOf": [{"items": {"type": "integer"}}, {"type": "null"}]}, ["x"] * 200_000),
+    "behind a reference to the root": (
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "uniqueItems": True, "items": {"$ref": "#"}},
+        [[{"a": number} for number in range(20_000)]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "value"), COSTLY.values(), ids=COSTLY)
+def test_a_value_cannot_make_the_check_slow_or_large(schema, value):
+    validate = compile_validator(schema, what="schema")
+    begin = time.process_time()
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(ArgumentError):
+            validate(value)
+        assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("value", "unique"),
+    [
+        ([1, 1.0], False),
+        ([1, True], True),
+        ([0, False, None, "", [], {}], True),
+        ([{"a": 1, "b": [2.0]}, {"b": [2], "a": 1.0}], False),
+        ([["1"], [1]], True),
+        (["a", "a"], False),
+        ([0.0, -0.0], False),
+        ([], True),
+    ],
+)
+def test_items_are_compared_as_json_values(value, unique):
+    with contextlib.nullcontext() if unique else pytest.raises(ArgumentError, match="differ from each other"):
+        check({"uniqueItems": True}, value)
+
+
+def test_one_of_wants_exactly_one():
+    schema = {"oneOf": [{"type": "integer"}, {"minimum": 3}, {"type": "string", "maxLength": 1}]}
+    check(schema, 1)
+    check(schema, 3.5)
+    assert refusal(schema, 3) == ("", "does not fit exactly one of the alternatives")
+    assert refusal({"uniqueItems": False, "oneOf": [{"type": "null"}]}, [1, 1])[1] == "expected null, got array"
