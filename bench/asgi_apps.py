@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mcp_wsgi import Server, public
 from mcp_wsgi.asgi import ASGIApp
 
-from .targets import PATH, answer
+from .targets import PATH, answer, body_of
 
 __all__ = ["bare", "mcp"]
 
@@ -37,7 +38,7 @@ async def bare(
         message = await receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-    data = answer(body)
+    data = body_of(answer(json.loads(body)))
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(data)).encode()),

@@ -2,21 +2,23 @@
 
     python bench/doors.py [--seconds 3] [--rounds 5] [--only asgi|sdk|flask|django|mcpz]
 
-All servers run at the same time, and wrk asks them in turn, so that what else the machine does hits them alike. The
-official SDK's server and django-mcpz run in environments of their own, which are made once and kept in the folder of
-tests/interop/environments.py. Beside the rates there is the processor time that the servers took for a request, which
-other processes disturb far less. Needs wrk, of the system's package of that name.
+All servers run at the same time, and wrk asks them in turn, so that what else the machine does hits them alike; they
+have one processor and wrk has another, where the system lets that be chosen. The official SDK's server and django-mcpz
+run in environments of their own, which are made once and kept in the folder of tests/interop/environments.py. Beside
+the rates there is the processor time that the servers took for a request, which other processes disturb far less. Needs
+wrk, of the system's package of that name.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -41,10 +43,11 @@ Sample = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class App:
-    """One application and the server it runs on; ``peer`` names an environment of its own."""
+    """One application and the server it runs on; ``peer`` names an environment of its own in place of this one."""
 
     kind: str
     target: str
+    needs: Sequence[str] = ()
     peer: str | None = None
 
 
@@ -59,16 +62,17 @@ class Match:
 
 
 _GUNICORN, _UVICORN = "gunicorn-gthread", "uvicorn"
-# A line in a log for each request would cost both the same, and so flatter the ratio.
+# A line in a log for each request would cost all of them the same, and so flatter the ratios.
 _OPTIONS: Mapping[str, Sequence[str]] = {_UVICORN: ("--no-access-log",)}
+_ASGI, _FLASK, _DJANGO = ("uvicorn", "httptools", "uvloop"), ("flask", "gunicorn"), ("django", "gunicorn")
 _APPS = {
-    "bare ASGI": App(kind=_UVICORN, target="bench.asgi_apps:bare"),
-    "ASGI door": App(kind=_UVICORN, target="bench.asgi_apps:mcp"),
+    "bare ASGI": App(kind=_UVICORN, target="bench.asgi_apps:bare", needs=_ASGI),
+    "ASGI door": App(kind=_UVICORN, target="bench.asgi_apps:mcp", needs=_ASGI),
     "mcp (SDK)": App(kind=_UVICORN, target="bench.peers.sdk:app", peer="sdk"),
-    "bare Flask": App(kind=_GUNICORN, target="bench.flask_apps:bare"),
-    "Flask door": App(kind=_GUNICORN, target="bench.flask_apps:mcp"),
-    "bare Django": App(kind=_GUNICORN, target="bench.django_bare:bare"),
-    "Django door": App(kind=_GUNICORN, target="bench.django_mcp:mcp"),
+    "bare Flask": App(kind=_GUNICORN, target="bench.flask_apps:bare", needs=_FLASK),
+    "Flask door": App(kind=_GUNICORN, target="bench.flask_apps:mcp", needs=_FLASK),
+    "bare Django": App(kind=_GUNICORN, target="bench.django_bare:bare", needs=_DJANGO),
+    "Django door": App(kind=_GUNICORN, target="bench.django_mcp:mcp", needs=_DJANGO),
     "django-mcpz": App(kind=_GUNICORN, target="bench.peers.mcpz:app", peer="mcpz"),
 }
 _MATCHES = {
@@ -80,31 +84,43 @@ _MATCHES = {
 }
 
 
-def python_of(peer: str | None) -> str:
-    """Give the Python of an environment, made where it does not exist yet.
+@contextmanager
+def on_processor(number: int) -> Iterator[None]:
+    """Let this process, and those it starts, use one processor of several.
+
+    Where threads wander between processors, the same application takes twice the time in one round and not in another.
+    """
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if len(allowed) < 2:
+        yield
+        return
+    os.sched_setaffinity(0, allowed[number : number + 1])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def python_of(app: App) -> str:
+    """Give the Python of an application's environment, which is made where it does not exist yet.
 
     Raises:
-        CannotInstall: It cannot be made here.
+        CannotInstall: It cannot be made here, or this environment lacks something.
     """
-    if peer is None:
+    if app.peer is None:
+        absent = [module for module in app.needs if importlib.util.find_spec(module) is None]
+        if absent:
+            raise CannotInstall(f"not installed here: {', '.join(absent)}")
         return sys.executable
-    pins = (_PEERS / f"{peer}.txt").read_text()
+    pins = (_PEERS / f"{app.peer}.txt").read_text()
 
     def install(home: Path) -> None:
         run_command([sys.executable, "-m", "venv", str(home)])
         quiet = ["--quiet", "--disable-pip-version-check"]
         run_command([str(home / "bin" / "python"), "-m", "pip", "install", *quiet, *pins.split()])
 
-    home = environment(f"bench_{peer}-py{sys.version_info[0]}{sys.version_info[1]}", pins, install)
+    home = environment(f"bench_{app.peer}-py{sys.version_info[0]}{sys.version_info[1]}", pins, install)
     return str(home / "bin" / "python")
-
-
-def missing(name: str) -> str | None:
-    """Say what is not installed of what an application needs, or ``None``."""
-    words = [name.rpartition(" ")[2].lower()] if name.startswith("bare ") else [name.partition(" ")[0].lower()]
-    needed = {"asgi": ("uvicorn", "httptools", "uvloop"), "flask": ("flask", "gunicorn"), "django": ("django", "gunicorn")}
-    absent = [module for module in needed.get(words[0], ()) if importlib.util.find_spec(module) is None]
-    return f"{', '.join(absent)} not installed" if absent else None
 
 
 def check_same_answer(name: str, server: Running) -> None:
@@ -123,22 +139,21 @@ def run(names: Sequence[str], seconds: float, rounds: int) -> tuple[dict[str, li
         script.write_text(lua_script(body_of(_CALL).decode(), headers_of(_CALL)))
         for name in names:
             app = _APPS[name]
-            if reason := missing(name):
-                skipped[name] = reason
-                continue
             try:
-                python = python_of(app.peer)
+                python = python_of(app)
             except CannotInstall as error:
                 skipped[name] = str(error)
                 continue
             options = _OPTIONS.get(app.kind, ())
-            servers[name] = stack.enter_context(serve(app.kind, app.target, options=options, python=python))
+            with on_processor(0):
+                servers[name] = stack.enter_context(serve(app.kind, app.target, options=options, python=python))
             check_same_answer(name, servers[name])
             rate(servers[name], script, 1)  # warms up
         samples: dict[str, list[Sample]] = {name: [] for name in servers}
-        for number in range(rounds):
-            for name in servers if number % 2 else reversed(servers):
-                samples[name].append(rate(servers[name], script, seconds))
+        with on_processor(1):
+            for number in range(rounds):
+                for name in servers if number % 2 else reversed(servers):
+                    samples[name].append(rate(servers[name], script, seconds))
     return samples, skipped
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response, request
+from flask import Flask, Response, jsonify, request
 
 from mcp_wsgi import public
 from mcp_wsgi.flask import create_blueprint
@@ -16,9 +16,8 @@ bare = Flask("bare")
 
 @bare.post(PATH)
 def add() -> Response:
-    """Read the body, parse, add, serialise."""
-    data = answer(request.get_data())
-    return Response(data, headers={"X-Content-Type-Options": "nosniff"}, content_type="application/json")
+    """Parse, add, serialise, as a view of Flask does it."""
+    return jsonify(answer(request.get_json()))
 
 
 mcp = Flask("mcp")

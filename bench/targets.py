@@ -84,9 +84,8 @@ def headers_of(message: dict[str, Any]) -> list[tuple[str, str]]:
     return [*headers, ("MCP-Protocol-Version", LATEST_LEGACY_VERSION)]
 
 
-def answer(body: bytes) -> bytes:
-    """Parse JSON, add, write the same answer as the MCP server: the least that any application does."""
-    message: dict[str, Any] = json.loads(body)
+def answer(message: dict[str, Any]) -> dict[str, Any]:
+    """Add, and give the same answer as the MCP server: the least that any application does."""
     arguments = message["params"]["arguments"]
     total = arguments["a"] + arguments["b"]
     result = {
@@ -95,12 +94,12 @@ def answer(body: bytes) -> bytes:
         "resultType": "complete",
         "_meta": {"io.modelcontextprotocol/serverInfo": _INFO},
     }
-    return body_of({"jsonrpc": "2.0", "id": message["id"], "result": result})
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
 
 def bare(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    """Give that answer from WSGI alone."""
-    body = answer(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+    """Parse JSON, add, write the answer, with nothing but WSGI."""
+    body = body_of(answer(json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))))
     headers = [
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(body))),

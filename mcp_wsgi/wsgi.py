@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import copy
 import logging
 import re
@@ -192,7 +193,8 @@ class WSGIApp:
         path = environ.get("PATH_INFO", "")
         if not self._paths.is_endpoint(path, mounted=bool(environ.get("SCRIPT_NAME"))):
             return _respond(not_found(environ["REQUEST_METHOD"]), environ, start_response)
-        response = self.endpoint.handle(make_request(environ))
+        # In a copy of the thread's context variables: what a handler sets is not for the next request of the thread.
+        response = contextvars.copy_context().run(self.endpoint.handle, make_request(environ))
         if response.status == HTTPStatus.NO_CONTENT and "uwsgi.version" in environ:
             # uWSGI's router would add a chunked body of no chunks, and the next answer would begin behind it.
             response.headers.append(("Content-Length", "0"))

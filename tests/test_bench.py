@@ -40,3 +40,25 @@ def test_throughput_is_skipped_without_wrk(monkeypatch):
 def test_throughput_compares_with_a_bare_application():
     output = run("throughput.py", "--seconds", "1", "--rounds", "1")
     assert "ratio to the bare application" in output
+
+
+def test_doors_is_skipped_without_wrk(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert "wrk is not installed" in run("doors.py")
+
+
+@pytest.mark.servers
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+@pytest.mark.parametrize("door", ["asgi", "flask", "django"])
+def test_doors_compares_with_a_bare_view(door):
+    output = run("doors.py", "--seconds", "1", "--rounds", "1", "--only", door)
+    assert "Ratios" in output
+    assert "door / bare" in output or "not installed here" in output
+
+
+@pytest.mark.interop
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+@pytest.mark.parametrize(("match", "title"), [("sdk", "official SDK"), ("mcpz", "django-mcpz")])
+def test_doors_compares_with_other_projects(match, title):
+    output = run("doors.py", "--seconds", "1", "--rounds", "1", "--only", match)
+    assert f"door / {title}" in output or "Skipped" in output

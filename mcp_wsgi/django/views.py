@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from io import BytesIO
 from typing import Any
 
-from asgiref.sync import async_to_sync, markcoroutinefunction
+from asgiref.sync import async_to_sync, markcoroutinefunction, sync_to_async
 from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
 from django.urls import URLPattern
@@ -113,6 +113,9 @@ class MCPView(_View):
         # A view of Django REST framework calls us with a wrapper of its own.
         request = getattr(request, "_request", request)
         if runs_async():
+            if self.endpoint.server.has_filters:
+                # A filter is a plain function, and may ask the database, which Django forbids on the loop.
+                return sync_to_async(self._answer)(request)
             return self._answer_async(request)
         return self._answer(request)
 

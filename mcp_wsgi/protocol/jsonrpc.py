@@ -14,6 +14,7 @@ import msgspec
 from ..exceptions import InvalidParamsError, InvalidRequestError, MCPError
 
 __all__ = [
+    "MAX_ID_LENGTH",
     "Message",
     "Notification",
     "Request",
@@ -56,9 +57,19 @@ class Response(msgspec.Struct, frozen=True):
 Message: TypeAlias = "Request | Notification | Response"
 
 
+#: The longest id that is taken, in characters. It comes back in every message about its request, so it is no place for
+#: data: one of megabytes would be sent hundreds of times.
+MAX_ID_LENGTH = 1_000
+
+
 def _is_id(value: object) -> bool:
-    kind = type(value)
-    return kind is str or kind is int
+    return (type(value) is str and len(value) <= MAX_ID_LENGTH) or type(value) is int
+
+
+def _bad_id(value: object) -> InvalidRequestError:
+    if type(value) is str:
+        return InvalidRequestError(f'"id" is longer than {MAX_ID_LENGTH} characters')
+    return InvalidRequestError('"id" must be a string or an integer')
 
 
 def parse_message(value: Any) -> Message:
@@ -80,7 +91,7 @@ def parse_message(value: Any) -> Message:
     if value.get("jsonrpc") != "2.0":
         raise InvalidRequestError('"jsonrpc" must be "2.0"', request_id=readable)
     if has_id and readable is None:
-        raise InvalidRequestError('"id" must be a string or an integer')
+        raise _bad_id(request_id)
     method = value["method"]
     if type(method) is not str or not method:
         raise InvalidRequestError('"method" must be a non-empty string', request_id=readable)
@@ -111,7 +122,7 @@ def _parse_response(value: dict[str, Any]) -> Response:
             raise InvalidRequestError('A result needs an "id" and an object as "result"', request_id=readable)
         return Response(readable, result, None)
     if response_id is not None and readable is None:
-        raise InvalidRequestError('"id" must be a string or an integer')
+        raise _bad_id(response_id)
     if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
         return Response(readable, None, error)
     raise InvalidRequestError('"error" needs an integer "code" and a string "message"', request_id=readable)

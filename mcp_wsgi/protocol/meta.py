@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..exceptions import InvalidParamsError
+from .jsonrpc import MAX_ID_LENGTH
 
 __all__ = [
     "CLIENT_CAPABILITIES",
@@ -121,6 +122,8 @@ def read_progress_token(params: Mapping[str, Any]) -> str | int | None:
     token = meta.get("progressToken")
     if token is not None and type(token) is not str and type(token) is not int:
         raise InvalidParamsError('"_meta" field "progressToken" must be a string or an integer')
+    if type(token) is str and len(token) > MAX_ID_LENGTH:
+        raise InvalidParamsError(f'"_meta" field "progressToken" is longer than {MAX_ID_LENGTH} characters')
     return token
 
 

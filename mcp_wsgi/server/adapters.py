@@ -5,6 +5,7 @@ pydantic is never imported here unless the program has imported it already.
 
 from __future__ import annotations
 
+import collections.abc
 import json
 import sys
 import types
@@ -163,6 +164,15 @@ def _involves_pydantic(hint: Any) -> bool:
     return False
 
 
+#: What puts its first argument into a table by its hash. Python's hash of an integer is its remainder by a known prime:
+#: a client could send integers that all meet in one place of the table, and each costs as much as there are.
+_HASHED = (
+    *(set, frozenset, collections.abc.Set, collections.abc.MutableSet),
+    *(dict, collections.abc.Mapping, collections.abc.MutableMapping),
+)
+_HASHABLE_INT = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 def _rewrite(hint: Any, for_input: bool) -> Any:
     """Say in msgspec's terms what it would ignore: texts, extra keywords and formats."""
     if hint is object:
@@ -182,6 +192,8 @@ def _rewrite(hint: Any, for_input: bool) -> Any:
     if origin is None or origin is typing.Literal or not arguments:
         return hint
     changed = tuple(each if each is ... else _rewrite(each, for_input) for each in arguments)
+    if for_input and origin in _HASHED and changed[0] is int:
+        changed = (_HASHABLE_INT, *changed[1:])
     if all(new is old for new, old in zip(changed, arguments, strict=True)):
         return hint
     if origin in (Union, types.UnionType):

@@ -157,10 +157,11 @@ class Bus:
 
     def publish(self, change: Change) -> None:
         """Tell every subscription that asked for it. It never blocks on a listener."""
-        for subscription in tuple(self._subscriptions):
+        # Not tuple(): the garbage collector may run while it grows, and end a stream that was thrown away.
+        for subscription in self._subscriptions.copy():
             subscription.post(change)
 
     def close(self) -> None:
         """End all subscriptions of this process with their completion results."""
-        for subscription in tuple(self._subscriptions):
+        for subscription in self._subscriptions.copy():
             subscription.close()

@@ -52,14 +52,28 @@ def check_function(kind: str, function: object) -> None:
         raise RegistrationError(f"A {kind} is made of a function, not of {function!r}; options go by name: name=...")
 
 
-def check_visible(visible: object) -> None:
-    """Check a filter.
+def check_visible(visible: object) -> Visible | None:
+    """Check a filter, and give one that never shows what an awaitable would decide: that is always true.
 
     Raises:
-        RegistrationError: It is no function, or async: what that returns is always true, so nothing would be hidden.
+        RegistrationError: It is no function, or async.
     """
-    if visible is not None and (not callable(visible) or is_coroutine_callable(visible)):
+    if visible is None:
+        return None
+    if not callable(visible) or is_coroutine_callable(visible):
         raise RegistrationError("visible= takes a sync function of the context that returns a bool")
+
+    def decide(context: Any) -> bool:
+        answer = visible(context)
+        if answer is True or answer is False:
+            return answer
+        if inspect.isawaitable(answer):
+            if inspect.iscoroutine(answer):
+                answer.close()  # else the interpreter warns that nobody awaited it
+            raise TypeError("visible= returned something to await; it takes a sync function that returns a bool")
+        return bool(answer)
+
+    return decide
 
 
 def _unwrap(function: Any) -> Any:

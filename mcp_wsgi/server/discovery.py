@@ -54,7 +54,7 @@ def discover(context: Context) -> dict[str, Any]:
     }
     if server.instructions is not None:
         result["instructions"] = server.instructions
-    varies = any(registry.view.has_filter for registry in server.registries.values())
+    varies = server.has_filters
     return result | cache_hints(server, context, varies=varies)
 
 

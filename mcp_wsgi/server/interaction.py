@@ -23,6 +23,9 @@ __all__ = ["Interaction"]
 #: What a client may answer in one request; a handler that asks more is looping.
 MAX_ANSWERS = 100
 
+#: What the answers so far may take in a state, in bytes: it is compressed, so a small request could unpack to much.
+MAX_STATE = 1024 * 1024
+
 
 def _digest(request: Mapping[str, Any]) -> str:
     return hashlib.sha256(encode(request)).hexdigest()[:24]
@@ -157,5 +160,7 @@ class Interaction:
         result: dict[str, Any] = {"resultType": "input_required"}
         if required.requests:
             result["inputRequests"] = required.requests
+        if len(encode(payload)) > MAX_STATE:
+            raise InvalidParamsError(f'"inputResponses": the answers are larger than {MAX_STATE} bytes in all')
         result["requestState"] = self._signer.sign(payload, self._binding)
         return result

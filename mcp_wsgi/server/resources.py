@@ -64,7 +64,6 @@ class Resource:
         visible: Visible | None = None,
     ) -> None:
         check_function("resource", function)
-        check_visible(visible)
         if ttl_ms is not None and ttl_ms < 0:
             raise RegistrationError("ttl_ms must not be negative")
         if ":" not in uri:
@@ -73,7 +72,7 @@ class Resource:
         self.template = _template(uri) if "{" in uri or "}" in uri else None
         self.mime_type = mime_type
         self.ttl_ms = ttl_ms
-        self.visible = visible
+        self.visible = check_visible(visible)
         self._function = function
         doc = parse_docstring(docstring_of(function))
         self._parameters = _compile(function, doc.parameters)
@@ -150,9 +149,8 @@ class Prompt:
         visible: Visible | None = None,
     ) -> None:
         check_function("prompt", function)
-        check_visible(visible)
         self.name = check_name("prompt", name if name is not None else name_of(function))
-        self.visible = visible
+        self.visible = check_visible(visible)
         self._function = function
         doc = parse_docstring(docstring_of(function))
         self._parameters = _compile(function, doc.parameters)

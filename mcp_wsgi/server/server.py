@@ -147,6 +147,11 @@ class Server:
         versions = (*LEGACY_VERSIONS, *MODERN_VERSIONS) if self.legacy else MODERN_VERSIONS
         return versions[::-1]
 
+    @property
+    def has_filters(self) -> bool:
+        """Whether any definition has a ``visible`` filter, so that callers may see different things."""
+        return any(registry.view.has_filter for registry in self.registries.values())
+
     def make_signer(self, keys: Sequence[str | bytes]) -> StateSigner:
         """Make what signs ``requestState`` with these keys, the newest first."""
         return StateSigner(f"request state of {self.name}", keys, **self._state_options)

@@ -75,14 +75,13 @@ class Tool:
         self.input_schema = input_schema
         self.output_schema = output_schema
         self.takes_context = takes_context
-        self.visible = visible
+        self.visible = check_visible(visible)
         self._to_json = to_json
         self._wrap = output_schema is not None and not is_object_schema(output_schema)
         try:
             self.param_headers: Sequence[ParamHeader] = collect_param_headers(input_schema)
         except ParamHeaderError as error:
             raise RegistrationError(f"The tool {name!r}: {error}") from None
-        check_visible(visible)
         self._wire: dict[str, Any] = {"name": name, **(wire or {}), "inputSchema": input_schema}
         self._legacy_wire = self._wire
         if output_schema is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -30,6 +31,8 @@ _VALIDATORS = {
 }
 #: How many errors are looked at to find the one that says most: a client can make millions.
 _MOST = 20
+#: How deep in alternatives of alternatives errors are looked for.
+_DEEPEST = 3
 _WORDS = {
     "enum": "expected one of {}",
     "const": "expected {}",
@@ -81,9 +84,15 @@ def compile_validator(schema: Any, *, what: str) -> Callable[[Any], None]:
     except RegistrationError as error:
         raise RegistrationError(f"{what}: {error}") from None
     validator = _build(schema, name, what)
+    # What a dynamic reference means depends on the way to it.
+    memorable = not any("$dynamicRef" in each or "$recursiveRef" in each for each in iter_schemas(schema))
 
     def validate(value: Any) -> None:
-        _validate(validator, value)
+        token = _CHECK.set(_Check(memorable=memorable))
+        try:
+            _validate(validator, value)
+        finally:
+            _CHECK.reset(token)
 
     return validate
 
@@ -146,27 +155,70 @@ def _kind(name: str) -> Any:
             yield failure("has equal items")
 
     def any_of(validator: Any, schemas: Any, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
-        yield from _alternatives(validator, schemas, instance)[0]
+        yield from alternatives(validator, schemas, instance)[0]
 
     def one_of(validator: Any, schemas: Any, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
-        errors, fitting = _alternatives(validator, schemas, instance)
+        check = _CHECK.get()
+        errors, fitting = alternatives(validator, schemas, instance)
         yield from errors
-        if any(validator.evolve(schema=each).is_valid(instance) for each in schemas[fitting + 1 :]):
+        if any(check.fits(validator, each, instance) for each in schemas[fitting + 1 :]):
             yield failure("fits several alternatives")
 
-    def _alternatives(validator: Any, schemas: Any, instance: Any) -> tuple[list[Any], int]:
+    def alternatives(validator: Any, schemas: Any, instance: Any) -> tuple[list[Any], int]:
         """Give the error that no schema fits, or the index of the first that does."""
-        context: list[Any] = []
+        check = _CHECK.get()
         for index, each in enumerate(schemas):
-            # jsonschema keeps all errors: a kilobyte of memory for each wrong item of an array.
-            errors = list(islice(validator.descend(instance, each, schema_path=index), _MOST))
-            if not errors:
+            if check.fits(validator, each, instance):
                 return [], index
-            context += errors
-        return [failure("fits no alternative", context=context)], len(schemas)
+        return [failure("fits no alternative", context=check.explain(validator, schemas, instance))], len(schemas)
 
     keywords = {"uniqueItems": unique_items, "anyOf": any_of, "oneOf": one_of}
-    return jsonschema.validators.extend(getattr(jsonschema, name), keywords)
+    extend: Any = jsonschema.validators.extend
+    return extend(getattr(jsonschema, name), keywords)
+
+
+class _Check:
+    """Hold what one check of a value has found out about alternatives.
+
+    Where two of them refer to the whole again, as those of a tree do, each level would be looked at twice as often as
+    the one above it: a body of a few hundred bytes would take hours.
+    """
+
+    __slots__ = ("_depth", "_known", "_memorable")
+
+    def __init__(self, *, memorable: bool) -> None:
+        self._memorable = memorable
+        self._known: dict[tuple[int, int], bool] = {}
+        self._depth = 0
+
+    def fits(self, validator: Any, schema: Any, instance: Any) -> bool:
+        """Say whether a value conforms to an alternative. Both live as long as the check, so their ids name them."""
+        if not (self._memorable and isinstance(instance, (dict, list))):
+            return bool(validator.evolve(schema=schema).is_valid(instance))
+        key = (id(schema), id(instance))
+        if key not in self._known:
+            self._known[key] = validator.evolve(schema=schema).is_valid(instance)
+        return self._known[key]
+
+    def explain(self, validator: Any, schemas: Any, instance: Any) -> list[Any]:
+        """Collect errors of alternatives that all do not fit, not too deep and not too many.
+
+        jsonschema keeps all of them: a kilobyte of memory for each wrong item of an array.
+        """
+        if self._depth >= _DEEPEST:
+            return []
+        self._depth += 1
+        try:
+            return [
+                error
+                for index, each in enumerate(schemas)
+                for error in islice(validator.descend(instance, each, schema_path=index), _MOST)
+            ]
+        finally:
+            self._depth -= 1
+
+
+_CHECK: ContextVar[_Check] = ContextVar("_CHECK")
 
 
 def _text(value: Any) -> str:

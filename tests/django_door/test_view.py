@@ -418,3 +418,29 @@ def test_a_tool_error_is_no_failure_of_the_view() -> None:
     sent = message("tools/call", name="refuse", arguments={})
     response: Any = view(RequestFactory().post("/mcp", **request_of(sent)))
     assert result_of(response)["isError"] is True
+
+
+@pytest.mark.usefixtures("database")
+def test_a_filter_may_ask_the_database_also_on_a_loop(site: Any) -> None:
+    from django.contrib.auth.models import User
+
+    filtered = Server("filtered")
+
+    @filtered.tool(visible=lambda ctx: not User.objects.filter(username="nobody").exists())
+    def seen() -> str:
+        return "seen"
+
+    @filtered.tool(visible=lambda ctx: User.objects.exists())
+    def hidden() -> str:
+        return "hidden"
+
+    site(mcp_urls(filtered, "mcp", auth=public))
+
+    async def go() -> None:
+        client = AsyncClient()
+        listed = result_of(await apost(client, message("tools/list")))
+        assert [tool["name"] for tool in listed["tools"]] == ["seen"]
+        assert (await acall(client, "seen"))["content"][0]["text"] == "seen"
+        assert (await apost(client, message("tools/call", name="hidden"))).status_code == 400
+
+    async_to_sync(go)()

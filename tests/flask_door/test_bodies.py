@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from io import BytesIO
 from typing import Any
 
@@ -54,6 +56,19 @@ def test_a_body_that_a_hook_has_read_is_read_again(read: str, known: bool) -> No
     app.before_request(lambda: getattr(request, read)() and None)
     response = post(app.test_client(), MESSAGE) if known else send(app)
     assert text(response) == f"tools/call {len(BODY)}"
+
+
+def test_a_request_is_freed_with_its_answer() -> None:
+    """Not when garbage is collected, or bodies would pile up until then."""
+    app, seen = make_app(), []
+    app.before_request(lambda: seen.append(weakref.ref(request._get_current_object())))  # type: ignore[attr-defined]
+    gc.collect()
+    gc.disable()
+    try:
+        assert post(app.test_client(), MESSAGE).status_code == 200
+        assert seen[0]() is None
+    finally:
+        gc.enable()
 
 
 def test_a_hook_may_read_the_body_after_the_answer() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from mcp_wsgi.exceptions import InvalidParamsError, InvalidRequestError, MCPError
 from mcp_wsgi.protocol.jsonrpc import (
+    MAX_ID_LENGTH,
     Notification,
     Request,
     Response,
@@ -162,3 +163,11 @@ def test_answers_are_built_with_their_id():
 def test_an_error_without_a_readable_id_has_no_id_member():
     """2026-07-28, basic/index, Error Responses: the schema's ``id`` is optional and never null. (B42)"""
     assert error_response(None, MCPError(5, "no")) == {"jsonrpc": "2.0", "error": {"code": 5, "message": "no"}}
+
+
+@pytest.mark.parametrize("rest", [{"method": "ping"}, {"error": {"code": 1, "message": ""}}])
+def test_an_id_of_megabytes_is_refused_and_not_sent_back(rest):
+    """It would come back in each message about its request."""
+    error = refused({"jsonrpc": "2.0", "id": "x" * (MAX_ID_LENGTH + 1), **rest})
+    assert (error.request_id, error.message) == (None, f'"id" is longer than {MAX_ID_LENGTH} characters')
+    assert parse_message({"jsonrpc": "2.0", "id": "x" * MAX_ID_LENGTH, **rest}).id == "x" * MAX_ID_LENGTH

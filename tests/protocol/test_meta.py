@@ -152,3 +152,11 @@ def test_a_legacy_meta_of_another_type_is_refused(meta):
 def test_a_version_in_meta_makes_a_request_modern(params, modern):
     """2026-07-28, basic/versioning"""
     assert has_envelope(params) is modern
+
+
+def test_a_progress_token_of_megabytes_is_refused():
+    """It would come back in each report: 20 reports made 216 megabytes of a body of four."""
+    assert refused({**LEAST, "progressToken": "x" * 1_001}) == (
+        '"_meta" field "progressToken" is longer than 1000 characters'
+    )
+    assert read_progress_token({"_meta": {"progressToken": "x" * 1_000}}) == "x" * 1_000

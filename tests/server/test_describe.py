@@ -75,8 +75,7 @@ def test_only_what_is_set_is_written() -> None:
 def test_checks_pass_what_is_right() -> None:
     assert check_name("tool", "a b") == "a b"
     check_function("tool", print)
-    check_visible(None)
-    check_visible(lambda context: True)
+    assert check_visible(None) is None
     check_wire("tool", "t", {"title": "T", "x": [1]})
 
 
@@ -85,3 +84,22 @@ def test_checks_say_what_is_wrong() -> None:
         check_wire("tool", "t", {"title": 5})
     with pytest.raises(RegistrationError, match="The tool 't' cannot be listed: NaN"):
         check_wire("tool", "t", {"x": float("nan")})
+
+
+@pytest.mark.parametrize(("answer", "shown"), [(True, True), (False, False), (None, False), ("yes", True), ([], False)])
+def test_a_filter_decides_by_what_is_true(answer: object, shown: bool) -> None:
+    decide = check_visible(lambda context: answer)
+    assert decide is not None
+    assert decide(None) is shown
+
+
+def test_a_filter_that_gives_something_to_await_shows_nothing() -> None:
+    """Awaitables are true: a hidden tool would be everybody's, with a warning in the log at most."""
+
+    async def is_admin(context: object) -> bool:
+        return False
+
+    decide = check_visible(lambda context: is_admin(context))
+    assert decide is not None
+    with pytest.raises(TypeError, match="something to await"):
+        decide(None)

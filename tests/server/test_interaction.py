@@ -20,6 +20,7 @@ from mcp_wsgi import (
     roots_request,
     sample_request,
 )
+from mcp_wsgi.server.interaction import MAX_STATE
 
 from .wire import FORMS, ask, call, error_of, result_of, text_of
 
@@ -581,3 +582,28 @@ def test_a_state_is_not_secret_and_says_so_nowhere_else() -> None:
     first = step(server)
     assert first["requestState"].isascii()
     assert set(first) == {"resultType", "inputRequests", "requestState", "_meta"}
+
+
+def test_answers_that_are_too_large_for_a_state_are_refused():
+    server = Server("shop", keys=["k"])
+
+    @server.tool
+    def ask_twice(ctx: Context) -> str:
+        ctx.elicit("First?", {"type": "object", "properties": {"text": {"type": "string"}}})
+        ctx.elicit("Second?", {"type": "object", "properties": {"more": {"type": "string"}}})
+        return "done"
+
+    capable = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", **capable}
+
+    def send(**more: Any) -> dict[str, Any]:
+        params = {"name": "ask_twice", "_meta": meta, **more}
+        answer = server.handle_message({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        assert answer is not None
+        return answer
+
+    first = send()["result"]
+    large = {"elicit-1": {"action": "accept", "content": {"text": "x" * (MAX_STATE + 1)}}}
+    refused = send(requestState=first["requestState"], inputResponses=large)
+    assert refused["error"]["code"] == -32602
+    assert "larger than" in refused["error"]["message"]

@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import timeit
+import typing
 import uuid
 from collections.abc import Callable
 from typing import Annotated, Any, List, Literal, NamedTuple, NewType, Optional, TypedDict, Union
@@ -760,3 +761,19 @@ def test_nothing_heavy_is_imported():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert result.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("hint", [set[int], frozenset[int], dict[int, str], typing.Mapping[int, str]])
+def test_integers_that_are_hashed_have_64_bits(hint):
+    """A client could send integers that all have one hash, and each would cost as much as there are before it."""
+
+    def tool(values): ...
+
+    tool.__annotations__ = {"values": hint}
+    compiled = signature.compile_parameters(tool, context_type=Context)
+    huge = 2**61 - 1 << 10
+    value = [huge] if typing.get_origin(hint) in (set, frozenset) else {str(huge): "x"}
+    with pytest.raises(ArgumentError):
+        compiled.bind({"values": value})
+    small = [5] if typing.get_origin(hint) in (set, frozenset) else {"5": "x"}
+    assert 5 in compiled.bind({"values": small})["values"]

@@ -143,14 +143,14 @@ def test_any_schema_is_refused_or_decides(schema, value):
 
 
 COSTLY = {
-    "items that cannot be sorted": ({"uniqueItems": True}, [{"a": number} for number in range(20_000)]),
-    "items of two kinds": ({"uniqueItems": True}, [[n] if n % 2 else n for n in range(20_000)]),
+    "items that cannot be sorted": ({"uniqueItems": True}, [{"a": number} for number in range(5_000)]),
+    "items of two kinds": ({"uniqueItems": True}, [[n] if n % 2 else n for n in range(5_000)]),
     "wrong items": ({"items": {"type": "integer"}}, ["x"] * 200_000),
     "wrong items of an alternative": ({"anyOf": [{"items": {"type": "integer"}}, {"type": "null"}]}, ["x"] * 200_000),
     "wrong items of one of": ({"oneOf": [{"items": {"type": "integer"}}, {"type": "null"}]}, ["x"] * 200_000),
     "behind a reference to the root": (
         {"$schema": "https://json-schema.org/draft/2020-12/schema", "uniqueItems": True, "items": {"$ref": "#"}},
-        [[{"a": number} for number in range(20_000)]],
+        [[{"a": number} for number in range(5_000)]],
     ),
 }
 
@@ -193,3 +193,75 @@ def test_one_of_wants_exactly_one():
     check(schema, 3.5)
     assert refusal(schema, 3) == ("", "does not fit exactly one of the alternatives")
     assert refusal({"uniqueItems": False, "oneOf": [{"type": "null"}]}, [1, 1])[1] == "expected null, got array"
+
+
+TREE = {
+    "$ref": "#/$defs/node",
+    "$defs": {
+        "node": {
+            "anyOf": [
+                {"type": "array", "items": {"$ref": "#/$defs/node"}},
+                {"type": "array", "prefixItems": [{"$ref": "#/$defs/node"}]},
+                {"type": "integer"},
+            ]
+        }
+    },
+}
+FILTER = {
+    "$ref": "#/$defs/filter",
+    "$defs": {
+        "filter": {
+            "oneOf": [
+                {
+                    "required": ["op", "of"],
+                    "properties": {"of": {"items": {"$ref": "#/$defs/filter"}}, "op": {"const": op}},
+                }
+                for op in ("and", "or")
+            ]
+            + [{"required": ["field"]}]
+        }
+    },
+}
+
+
+def nested(depth, wrap, leaf):
+    for _ in range(depth):
+        leaf = wrap(leaf)
+    return leaf
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (TREE, nested(50, lambda inside: [inside], 1)),
+        (FILTER, nested(50, lambda inside: {"op": "or", "of": [inside]}, {"field": "x"})),
+    ],
+)
+def test_alternatives_that_refer_to_the_whole_are_looked_at_once(schema, value):
+    begin = time.process_time()
+    check(schema, value)
+    assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (TREE, nested(50, lambda inside: [inside], "x")),
+        (FILTER, nested(50, lambda inside: {"op": "or", "of": [inside]}, {"fields": "x"})),
+    ],
+)
+def test_a_mistake_deep_in_alternatives_is_found_as_soon(schema, value):
+    begin = time.process_time()
+    with pytest.raises(ArgumentError):
+        check(schema, value)
+    assert time.process_time() - begin < 2
+
+
+def test_alternatives_behind_a_dynamic_reference_are_decided_each_time():
+    schema = {
+        "$dynamicAnchor": "node",
+        "anyOf": [{"type": "array", "items": {"$dynamicRef": "#node"}}, {"type": "integer"}],
+    }
+    check(schema, [[1], 2, []])
+    with pytest.raises(ArgumentError):
+        check(schema, [["x"]])
