@@ -14,7 +14,10 @@ from typing import Any
 import pytest
 
 from mcp_wsgi import ConfigurationError, Context, HTTPPolicy, Server, asgi, public
-from mcp_wsgi.asgi import ASGIApp, ASGIMiddleware, AsyncStreams, ThreadPool, run_async
+from mcp_wsgi.aio import drive, streams
+from mcp_wsgi.aio.drive import ThreadPool, run_async
+from mcp_wsgi.aio.streams import AsyncStreams
+from mcp_wsgi.asgi import ASGIApp, ASGIMiddleware
 from mcp_wsgi.http.auth import AuthenticationError
 from mcp_wsgi.protocol.codec import encode
 from mcp_wsgi.protocol.sse import EventDecoder
@@ -420,7 +423,7 @@ def test_each_process_makes_a_pool_of_its_own(monkeypatch):
         first = pool._made
         await pool(threading.get_ident, (), {})
         assert pool._made is first
-        monkeypatch.setattr(asgi.os, "getpid", lambda: -1)
+        monkeypatch.setattr(drive.os, "getpid", lambda: -1)
         await pool(threading.get_ident, (), {})
         assert pool._made is not first
 
@@ -667,7 +670,7 @@ def test_a_client_that_leaves_is_seen_by_the_handler_and_nothing_is_sent_after(i
 
 
 def test_an_async_handler_that_does_not_look_is_cancelled_after_a_grace_time(monkeypatch):
-    monkeypatch.setattr(asgi, "GRACE", 0.1)
+    monkeypatch.setattr(streams, "GRACE", 0.1)
     ended: list[float] = []
     server = a_server()
 
@@ -1137,7 +1140,7 @@ def test_a_handler_of_a_plain_answer_sees_that_its_client_has_gone(is_async):
 
 
 def test_an_async_handler_of_a_plain_answer_that_does_not_look_is_cancelled(monkeypatch):
-    monkeypatch.setattr(asgi, "GRACE", 0.05)
+    monkeypatch.setattr(streams, "GRACE", 0.05)
     server, seen = Server("plain"), []
 
     @server.tool

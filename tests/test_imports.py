@@ -25,7 +25,7 @@ FILES = sorted((ROOT / PACKAGE).rglob("*.py"))
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
 
 # Lowest first: a layer may import itself and what is before it. A module of no layer is a door, or above the doors.
-LAYERS = ("errors", "exceptions", "protocol", "server", "http")
+LAYERS = ("errors", "exceptions", "protocol", "server", "http", "aio")
 PROGRAM = ("cli", "__main__", "demo")
 #: The doors of frameworks, and the doors that they are built on.
 BUILT_ON = {"flask": {"wsgi"}, "django": {"asgi", "wsgi"}}
@@ -36,7 +36,12 @@ HEAVY = (
     *("docstring_parser", "uritemplate", "asyncio", "gevent", "annotated_types", "attr", "rich", "rest_framework"),
 )
 #: The modules that are themselves imported lazily, or run on a loop, and what they load then.
-LAZY_MODULES = {"mcp_wsgi.server.coroutines": {"asgiref", "asyncio"}, "mcp_wsgi.asgi": {"asyncio"}}
+LAZY_MODULES = {
+    "mcp_wsgi.server.coroutines": {"asgiref", "asyncio"},
+    "mcp_wsgi.aio.drive": {"asyncio"},
+    "mcp_wsgi.aio.streams": {"asyncio"},
+    "mcp_wsgi.asgi": {"asyncio"},
+}
 #: What the door of a framework may load; most of it is loaded by the framework, which differs between its releases.
 LOADED_BY_FRAMEWORKS = {
     "flask": {"flask", "werkzeug", "itsdangerous", "asgiref", "asyncio", "rich"},
@@ -70,6 +75,8 @@ EAGER = {("msgspec", "*"), ("django", "*"), ("flask", "*"), ("werkzeug", "*")} |
 }
 #: The modules that know the event loop, and whether they load it; the others run the same with it and without it.
 LOOPS = {
+    "mcp_wsgi.aio.drive": True,
+    "mcp_wsgi.aio.streams": True,
     "mcp_wsgi.asgi": True,
     "mcp_wsgi.django.threads": True,
     "mcp_wsgi.server.coroutines": True,

@@ -9,7 +9,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from ..asgi import DEFAULT_THREADS, ThreadPool
+from ..aio.drive import DEFAULT_THREADS, ThreadPool
 from .database import worker_connections
 
 __all__ = ["WorkerPool", "in_request_thread", "runs_async"]

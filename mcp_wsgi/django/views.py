@@ -14,7 +14,8 @@ from django.urls import URLPattern
 from django.urls import path as url_path
 
 from .. import asgi, wsgi
-from ..asgi import AsyncStreams, run_async
+from ..aio.drive import run_async
+from ..aio.streams import AsyncStreams
 from ..exceptions import InternalError
 from ..http.auth import Auth
 from ..http.endpoint import Endpoint, not_found
