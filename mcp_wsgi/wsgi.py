@@ -195,12 +195,17 @@ class WSGIApp:
             return _respond(not_found(environ["REQUEST_METHOD"]), environ, start_response)
         # In a copy of the thread's context variables: what a handler sets is not for the next request of the thread.
         response = contextvars.copy_context().run(self.endpoint.handle, make_request(environ))
+        if response.status != 200:
+            self._suit(response, environ)
+        return _respond(response, environ, start_response)
+
+    def _suit(self, response: HTTPResponse, environ: WSGIEnvironment) -> None:
+        """Suit an answer to the server that will send it."""
         if response.status == HTTPStatus.NO_CONTENT and "uwsgi.version" in environ:
             # uWSGI's router would add a chunked body of no chunks, and the next answer would begin behind it.
             response.headers.append(("Content-Length", "0"))
         elif response.status == HTTPStatus.UNAUTHORIZED and not self._hinted:
             self._hint(environ)
-        return _respond(response, environ, start_response)
 
     def _hint(self, environ: WSGIEnvironment) -> None:
         if "mod_wsgi.version" in environ and "HTTP_AUTHORIZATION" not in environ:

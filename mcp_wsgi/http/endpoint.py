@@ -22,6 +22,7 @@ from ..server.context import Context, Wrap
 from ..server.dispatch import check_version, dispatch, failure_id
 from ..server.drive import Call, Steps, run_sync
 from ..server.encoding import encode_message
+from ..server.hints import is_coroutine_callable
 from ..server.questions import InputRequired
 from ..server.state import StateSigner
 from .auth import Auth, AuthenticationError, Public, check_auth
@@ -97,6 +98,7 @@ class Endpoint:
         self._streams = streams
         self.policy = policy if policy is not None else HTTPPolicy()
         self._auth = check_auth(auth)
+        self._auth_is_async = callable(self._auth) and is_coroutine_callable(self._auth)
         if streams is not None:
             streams.attach(server)
 
@@ -147,7 +149,7 @@ class Endpoint:
         principal: str | None = None
         if not isinstance(self._auth, Public):
             principal = yield from self._authenticate(request, repeated)
-        body = yield from self._read(request)
+        body = self._read(request) if not request.is_async else (yield from self._read_async(request))
         problem = media_type_problem(headers.get("content-type"))
         if problem is None and headers.get("content-encoding", "identity").strip(" \t").lower() != "identity":
             problem = "a compressed body is not supported; send it without Content-Encoding"
@@ -171,7 +173,7 @@ class Endpoint:
             raise _refuse(400, "The Authorization header is repeated; send it once")
         assert not isinstance(self._auth, Public)  # noqa: S101 - for the type checker: the caller looked
         try:
-            principal = yield Call(self._auth, (request,), {})
+            principal = yield Call(self._auth, (request,), {}, self._auth_is_async)
             if principal is None:
                 raise AuthenticationError
         except AuthenticationError as error:
@@ -182,19 +184,36 @@ class Endpoint:
             raise TypeError(f"auth= returns the principal's name, or None to refuse, not {type(principal).__name__}")
         return str(principal)
 
-    def _read(self, request: HTTPRequest) -> Steps[bytes]:
+    def _read(self, request: HTTPRequest) -> bytes:
+        """Read the body of a sync door right here: every request has one, and a driver would do no more."""
+        self._check_length(request)
+        try:
+            body = request.read_body(self.policy.body_limit + 1)
+        except BodyError as error:
+            raise _refuse(error.status, error.reason) from None
+        return self._check_body(request, body)
+
+    def _read_async(self, request: HTTPRequest) -> Steps[bytes]:
+        self._check_length(request)
+        try:
+            body = yield Call(request.read_body, (self.policy.body_limit + 1,), {}, True)
+        except BodyError as error:
+            raise _refuse(error.status, error.reason) from None
+        return self._check_body(request, body)
+
+    def _check_length(self, request: HTTPRequest) -> None:
         limit, length = self.policy.body_limit, request.content_length
         if length is not None and length > limit:
             raise _refuse(413, f"The body is larger than {limit} bytes")
-        try:
-            body: bytes = yield Call(request.read_body, (limit + 1,), {}, request.is_async)
-        except BodyError as error:
-            raise _refuse(error.status, error.reason) from None
+
+    def _check_body(self, request: HTTPRequest, body: Any) -> bytes:
+        limit, length = self.policy.body_limit, request.content_length
         if len(body) > limit:
             raise _refuse(413, f"The body is larger than {limit} bytes")
         if length is not None and len(body) != length:
             raise _refuse(400, f"The body has {len(body)} bytes, but Content-Length says {length}")
-        return body
+        content: bytes = body
+        return content
 
     def _admit_silent(self, message: Notification | Response, headers: Mapping[str, str]) -> None:
         """Admit what is never answered with a message, or raise what is wrong with it.
@@ -263,7 +282,7 @@ class Endpoint:
             principal=principal,
             request=request,
             can_stream=self._streams is not None,
-            signer=self._signer() if self._signer is not None else None,
+            signer=self._signer,
             wrap=self._wrap,
         )
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .interaction import Interaction
     from .server import Server
     from .state import StateSigner
+    from .tools import Tool
 
 __all__ = ["Cancellation", "CancelledError", "Context", "Notify", "Wrap"]
 
@@ -103,6 +104,7 @@ class Context:
         "_token",
         "_wrap",
         "envelope",
+        "found_tool",
         "method",
         "params",
         "principal",
@@ -124,7 +126,7 @@ class Context:
         cancellation: Cancellation | None = None,
         progress_token: str | int | None = None,
         can_stream: bool = False,
-        signer: StateSigner | None = None,
+        signer: Callable[[], StateSigner | None] | None = None,
         wrap: Wrap | None = None,
     ) -> None:
         self.server = server
@@ -142,6 +144,8 @@ class Context:
         # Most requests send nothing: they share one lock that none of them takes.
         self._lock = threading.RLock() if notify is not None else _UNUSED_LOCK
         self._done = False
+        #: The tool that the request names, once it has been found.
+        self.found_tool: Tool | None = None
         self._can_stream = can_stream or notify is not None
         self._signer = signer
         self._wrap = wrap
@@ -382,7 +386,7 @@ class Context:
             from .interaction import Interaction
 
             self._interaction = Interaction(
-                self._signer or self.server.state_signer,
+                (self._signer() if self._signer is not None else None) or self.server.state_signer,
                 self.method,
                 self.params,
                 self.principal,

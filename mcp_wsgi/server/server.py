@@ -227,9 +227,13 @@ class Server:
 
     def find_tool(self, name: str, context: Context) -> Tool | None:
         """Find the tool of that name that exists for the caller."""
+        tool = context.found_tool
+        if tool is not None and tool.name == name:
+            return tool  # looked up before in this request, and then visible
         tool = self._tools.view.items.get(name)
         if tool is not None and tool.visible is not None and not tool.visible(context):
             return None
+        context.found_tool = tool
         return tool
 
     # Resources
@@ -429,7 +433,7 @@ class Server:
         cancellation: Cancellation | None = None,
         request: Any = None,
         can_stream: bool = False,
-        signer: StateSigner | None = None,
+        signer: Callable[[], StateSigner | None] | None = None,
         wrap: Wrap | None = None,
     ) -> Context:
         """Read the envelope of a request and make the context of its dispatch.
@@ -442,7 +446,7 @@ class Server:
             cancellation: The flag behind ``ctx.cancelled``.
             request: What handlers find as ``ctx.request``.
             can_stream: Whether the transport can carry notifications, and so a subscription.
-            signer: What signs ``requestState`` in place of the server's own keys.
+            signer: Gives what signs ``requestState`` in place of the server's own keys, when it is needed.
             wrap: What the transport does to the calls of handlers.
 
         Raises:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mcp_wsgi.exceptions import EncodeError, ParseError
-from mcp_wsgi.protocol.codec import MAX_DEPTH, MAX_NUMBER_LENGTH, decode, encode, encode_text
+from mcp_wsgi.protocol.codec import MAX_DEPTH, MAX_NUMBER_LENGTH, decode, encode, encode_checked, encode_text
 
 # What is read
 
@@ -256,3 +256,17 @@ def test_a_hostile_body_costs_no_more_than_any_other(body):
     with contextlib.suppress(ParseError):
         decode(body)
     assert time.process_time() - begin < 0.6
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"a": [1, 2.5, "x", None, True]}, {"a": "日本"}, {"a": "\ud800"}, {"a": "\u2028"}, {1: "x"}, [10**30], "\x00"],
+)
+def test_what_is_known_to_be_json_is_written_alike(value):
+    assert decode(encode_checked(value)) == decode(encode(value))
+    assert encode_checked(value).isascii()
+
+
+def test_what_neither_encoder_can_write_is_refused():
+    with pytest.raises(EncodeError):
+        encode_checked({"a": object()})

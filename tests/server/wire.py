@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_wsgi import Server
-from mcp_wsgi.protocol.codec import decode
+from mcp_wsgi.protocol.codec import decode, encode
 from mcp_wsgi.protocol.meta import build_meta
 from mcp_wsgi.protocol.versions import LATEST_VERSION
 from mcp_wsgi.server.encoding import encode_message
@@ -49,6 +49,7 @@ def ask(server: Server, method: str, params: dict[str, Any] | None = None, **opt
     answer = server.handle_message(request(method, params, **options), **handling)
     assert answer is not None
     read: dict[str, Any] = decode(encode_message(answer))
+    assert read == decode(encode(answer)), "the quick encoder writes what the strict one does"
     assert read["id"] == options.get("request_id", 1)
     return read
 
