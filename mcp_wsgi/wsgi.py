@@ -53,14 +53,14 @@ class _Names(dict[str, str]):
 _NAMES = _Names()
 
 
-def _headers(environ: WSGIEnvironment) -> list[tuple[str, str]]:
+def _headers(environ: WSGIEnvironment) -> dict[str, str]:
     # No bytecode runs for each key: this is the longest loop of a request.
     headers = dict(zip(map(_NAMES.__getitem__, environ), environ.values(), strict=True))
     headers.pop("", None)  # whatever is no header
     content_type = environ.get("CONTENT_TYPE")
     if content_type:
         headers["content-type"] = content_type
-    return list(headers.items())
+    return headers
 
 
 def _read(stream: Any, size: int) -> bytes:
@@ -127,10 +127,12 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
 
     else:
         read_body = _refuse(411, "The length of the body is not known; send a Content-Length header")
+    headers = _headers(environ)
     return HTTPRequest(
         environ["REQUEST_METHOD"],
-        _headers(environ),
+        headers.items(),
         read_body,
+        folded=headers,
         content_length=length,
         raw=environ if raw is None else raw,
         exclusive=not environ.get("wsgi.multithread"),

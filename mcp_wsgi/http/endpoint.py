@@ -55,11 +55,14 @@ def _refuse(status: int, message: str, *headers: tuple[str, str]) -> _Refused:
     return _Refused(status, InvalidRequestError(message), list(headers))
 
 
+_NONE: frozenset[str] = frozenset()
+
+
 def _fold(pairs: Any) -> tuple[dict[str, str], frozenset[str]]:
     """Join the lines of each header; say which ones had several (RFC 9110, section 5.3)."""
     folded = dict(pairs)
     if len(folded) == len(pairs):
-        return folded, frozenset()
+        return folded, _NONE
     lines: dict[str, list[str]] = {}
     for name, value in pairs:
         lines.setdefault(name, []).append(value)
@@ -108,7 +111,7 @@ class Endpoint:
 
     def steps(self, request: HTTPRequest) -> Steps[HTTPResponse]:
         """Answer a request, as steps for a driver. Nothing but a :class:`BaseException` comes out."""
-        headers, repeated = _fold(request.headers)
+        headers, repeated = (request.folded, _NONE) if request.folded is not None else _fold(request.headers)
         origin = headers.get("origin")
         allowed: str | None = None
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, TypeAlias
 
 __all__ = ["BodyError", "BodyReader", "HTTPRequest", "HTTPResponse", "HeaderPairs"]
@@ -33,6 +33,7 @@ class HTTPRequest:
     Attributes:
         method: The HTTP method, in upper case.
         headers: Name and value pairs as they came; names in lower case. A door that sees lines keeps repeated ones.
+        folded: The same as a mapping, from a door that sees each name once.
         read_body: Reads the body, never more than it is asked for.
         content_length: The announced length in bytes, ``None`` where there is none.
         raw: What the door itself was called with (a WSGI environ, a framework's request), for handlers.
@@ -45,6 +46,7 @@ class HTTPRequest:
         "content_length",
         "disconnected",
         "exclusive",
+        "folded",
         "headers",
         "is_async",
         "method",
@@ -56,9 +58,10 @@ class HTTPRequest:
     def __init__(
         self,
         method: str,
-        headers: Sequence[tuple[str, str]],
+        headers: Collection[tuple[str, str]],
         read_body: BodyReader,
         *,
+        folded: dict[str, str] | None = None,
         content_length: int | None = None,
         raw: Any = None,
         is_async: bool = False,
@@ -67,6 +70,7 @@ class HTTPRequest:
     ) -> None:
         self.method = method
         self.headers = headers
+        self.folded = folded
         self.read_body = read_body
         self.content_length = content_length
         self.raw = raw
