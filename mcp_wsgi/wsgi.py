@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import copy
 import logging
 import re
@@ -195,8 +194,7 @@ class WSGIApp:
         path = environ.get("PATH_INFO", "")
         if not self._paths.is_endpoint(path, mounted=bool(environ.get("SCRIPT_NAME"))):
             return _respond(not_found(environ["REQUEST_METHOD"]), environ, start_response)
-        # In a copy of the thread's context variables: what a handler sets is not for the next request of the thread.
-        response = contextvars.copy_context().run(self.endpoint.handle, make_request(environ))
+        response = self.endpoint.handle(make_request(environ))
         if response.status != 200:
             self._suit(response, environ)
         return _respond(response, environ, start_response)

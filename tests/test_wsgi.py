@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import io
 import json
 import logging
@@ -18,13 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_wsgi import AuthenticationError, ConfigurationError, Context, HTTPPolicy, Server, expected_headers, public
+from mcp_wsgi import AuthenticationError, ConfigurationError, Context, HTTPPolicy, public
 from mcp_wsgi import wsgi as door
 from mcp_wsgi.http.messages import HTTPRequest
-from mcp_wsgi.protocol.codec import encode
 from mcp_wsgi.wsgi import WSGIApp, WSGIMiddleware
 from tests.http.support import ADD, make_server, message, modern_message
-from tests.modern import message as modern
 from tests.raw_table import ROWS, Answer, Row
 
 PING = json.dumps(message("ping")).encode()
@@ -509,24 +506,3 @@ def test_a_modern_call_through_the_whole_door() -> None:
     body = json.dumps(modern_message("tools/call", ADD)).encode()
     named = {"HTTP_MCP_PROTOCOL_VERSION": "2026-07-28", "HTTP_MCP_METHOD": "tools/call", "HTTP_MCP_NAME": "add"}
     assert outcome(make_middleware(), make_environ(body, **named)) == (200, None)
-
-
-def test_what_a_handler_sets_in_a_context_variable_is_not_for_the_next_request_of_the_thread():
-    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
-    server = Server("contexts")
-
-    @server.tool
-    def leave(text: str) -> str:
-        before = variable.get()
-        variable.set(text)
-        return before
-
-    app = WSGIApp(server, auth=public)
-    for _ in range(2):
-        request = modern("tools/call", name="leave", arguments={"text": "leaked"})
-        body = encode(request)
-        environ: dict[str, Any] = {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
-        environ |= {"REQUEST_METHOD": "POST", "PATH_INFO": "/mcp", "CONTENT_TYPE": "application/json"}
-        environ |= {"HTTP_" + name.upper().replace("-", "_"): value for name, value in expected_headers(request)}
-        [answer] = app(environ, lambda status, headers: None)
-        assert json.loads(answer)["result"]["content"][0]["text"] == "unset"

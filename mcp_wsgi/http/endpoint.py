@@ -340,7 +340,7 @@ def _json(answer: dict[str, Any], accept: str | None, *, modern: bool) -> HTTPRe
     body = encode_message(answer)
     if accepts_only_events(accept):
         return _events(status, body)
-    return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body))), _NOSNIFF], body)
+    return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body)))], body)
 
 
 def _check_method(method: str, headers: Mapping[str, str]) -> None:
