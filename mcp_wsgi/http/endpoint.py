@@ -340,7 +340,10 @@ def _json(answer: dict[str, Any], accept: str | None, *, modern: bool) -> HTTPRe
     body = encode_message(answer)
     if accepts_only_events(accept):
         return _events(status, body)
-    return HTTPResponse(status, [_JSON, ("Content-Length", str(len(body)))], body)
+    headers = [_JSON, ("Content-Length", str(len(body)))]
+    if status != 200:
+        headers.append(_NOSNIFF)
+    return HTTPResponse(status, headers, body)
 
 
 def _check_method(method: str, headers: Mapping[str, str]) -> None:
