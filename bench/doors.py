@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from common import print_machine, print_table
+from common import on_processor, print_machine, print_table
 from targets import PATH, body_of, headers_of, modern
 from throughput import lua_script, rate
 
@@ -82,23 +81,6 @@ _MATCHES = {
     "django": Match(title="Django door / bare Django", ours="Django door", other="bare Django", wanted=0.88),
     "mcpz": Match(title="Django door / django-mcpz", ours="Django door", other="django-mcpz", wanted=1),
 }
-
-
-@contextmanager
-def on_processor(number: int) -> Iterator[None]:
-    """Let this process, and those it starts, use one processor of several.
-
-    Where threads wander between processors, the same application takes twice the time in one round and not in another.
-    """
-    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if len(allowed) < 2:
-        yield
-        return
-    os.sched_setaffinity(0, allowed[number : number + 1])
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, allowed)
 
 
 def python_of(app: App) -> str:

@@ -3,8 +3,9 @@
     python bench/throughput.py [--seconds 4] [--rounds 5]
 
 Both applications run at the same time (gthread, one worker, four threads, keep-alive) and wrk asks them in turn, so
-that what else the machine does hits them alike. It is not called ``http.py``: beside the other scripts that would
-hide the standard library's module. Needs wrk, of the system's package of that name.
+that what else the machine does hits them alike; the servers have one processor and wrk has another. It is not called
+``http.py``: beside the other scripts that would hide the standard library's module. Needs wrk, of the system's package
+of that name.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from common import print_machine, print_table
+from common import on_processor, print_machine, print_table
 from targets import PATH, body_of, headers_of, modern
 
 from tests.raw import exchange, json_post
@@ -76,11 +77,12 @@ def rate(server: Running, script: Path, seconds: float) -> tuple[float, float]:
 
 def run(seconds: float, rounds: int) -> list[dict[str, tuple[float, float]]]:
     """Measure both applications in each round; give their rates and processor times."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        serve("gunicorn-gthread", "bench.targets:mcp", threads=4) as mcp,
-        serve("gunicorn-gthread", "bench.targets:bare", threads=4) as bare,
-    ):
+    with ExitStack() as running:
+        folder = running.enter_context(tempfile.TemporaryDirectory())
+        with on_processor(0):
+            mcp = running.enter_context(serve("gunicorn-gthread", "bench.targets:mcp", threads=4))
+            bare = running.enter_context(serve("gunicorn-gthread", "bench.targets:bare", threads=4))
+        running.enter_context(on_processor(1))
         script = Path(folder) / "call.lua"
         script.write_text(lua_script(body_of(_CALL).decode(), headers_of(_CALL)))
         servers = {"mcp": mcp, "bare": bare}
