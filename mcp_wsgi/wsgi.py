@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -30,36 +30,43 @@ _DIGITS = re.compile(r"[0-9]+\Z")
 _LONGEST = 18  # digits of a length that can be meant
 _CHUNK = 64 * 1024
 
-_MAX_NAMES, _MAX_KEY = 500, 100
 # nginx hands these two over twice, and their CGI names (without HTTP_) are the ones that count.
 _TWICE = frozenset({"HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"})
+_KEYS = {"content-type": "CONTENT_TYPE"} | {
+    name: "HTTP_" + name.upper().replace("-", "_")
+    for name in ("accept", "content-encoding", "host", "mcp-method", "mcp-name", "mcp-protocol-version", "origin")
+}
 
 
-class _Names(dict[str, str]):
-    """Map the keys of an environ to header names, and what is no header to an empty string.
+class _Headers(Mapping[str, str]):
+    """Read the headers of an environ as they are asked for: a request is decided by few of those that it brings."""
 
-    The keys are few and repeat with each request; the bounds are for a client that invents header names.
-    """
+    __slots__ = ("_environ",)
 
-    def __missing__(self, key: str) -> str:
-        is_header = key.startswith("HTTP_") and key not in _TWICE
-        name = key[5:].replace("_", "-").lower() if is_header else ""
-        if len(self) < _MAX_NAMES and len(key) <= _MAX_KEY:
-            self[key] = name
-        return name
+    def __init__(self, environ: WSGIEnvironment) -> None:
+        self._environ = environ
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Give the value of a header, its name in lower case."""
+        key = _KEYS.get(name)
+        value = self._environ.get(key if key is not None else "HTTP_" + name.upper().replace("-", "_"))
+        return default if value is None else value
 
-_NAMES = _Names()
+    def __getitem__(self, name: str) -> str:
+        value: str | None = self.get(name)
+        if value is None:
+            raise KeyError(name)
+        return value
 
+    def __iter__(self) -> Iterator[str]:
+        for key in self._environ:
+            if key[:5] == "HTTP_" and key not in _TWICE:
+                yield key[5:].replace("_", "-").lower()
+        if self._environ.get("CONTENT_TYPE"):
+            yield "content-type"
 
-def _headers(environ: WSGIEnvironment) -> dict[str, str]:
-    # No bytecode runs for each key: this is the longest loop of a request.
-    headers = dict(zip(map(_NAMES.__getitem__, environ), environ.values(), strict=True))
-    headers.pop("", None)  # whatever is no header
-    content_type = environ.get("CONTENT_TYPE")
-    if content_type:
-        headers["content-type"] = content_type
-    return headers
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _read(stream: Any, size: int) -> bytes:
@@ -126,12 +133,11 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
 
     else:
         read_body = _refuse(411, "The length of the body is not known; send a Content-Length header")
-    headers = _headers(environ)
     return HTTPRequest(
         environ["REQUEST_METHOD"],
-        headers.items(),
+        None,
         read_body,
-        folded=headers,
+        folded=_Headers(environ),
         content_length=length,
         raw=environ if raw is None else raw,
         exclusive=not environ.get("wsgi.multithread"),

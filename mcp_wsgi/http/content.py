@@ -26,7 +26,7 @@ def media_type_problem(content_type: str | None) -> str | None:
     Only JSON in UTF-8 is served. This is also the wall against cross-site requests: a browser sends no form or
     text type without a preflight where the type must be JSON.
     """
-    if content_type is None:
+    if not content_type:
         return "the Content-Type header is missing; send application/json"
     kind, *rest = content_type.split(";")
     if kind.strip(_OWS).lower() != "application/json":

@@ -111,6 +111,7 @@ class Endpoint:
 
     def steps(self, request: HTTPRequest) -> Steps[HTTPResponse]:
         """Answer a request, as steps for a driver. Nothing but a :class:`BaseException` comes out."""
+        headers: Mapping[str, str]
         headers, repeated = (request.folded, _NONE) if request.folded is not None else _fold(request.headers)
         origin = headers.get("origin")
         allowed: str | None = None
@@ -169,7 +170,16 @@ class Endpoint:
         if not isinstance(message, Request):
             self._admit_silent(message, headers)
             return HTTPResponse(202, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", "0")])
-        return (yield from self._answer(message, request, headers, repeated, principal))
+        context = self._admit(message, request, headers, repeated, principal)
+        if isinstance(context, HTTPResponse):
+            return context
+        accept = headers.get("accept")
+        if self._streams is not None and (context.method == LISTEN or _has_context(context)):
+            response = yield from self._aside(context, self._streams, accept)
+            if response is not None:
+                return response
+        answer = yield from dispatch(context)
+        return _json(answer, accept, modern=context.envelope is not None)
 
     def _authenticate(self, request: HTTPRequest, repeated: frozenset[str]) -> Steps[str]:
         if "authorization" in repeated:
@@ -241,21 +251,21 @@ class Endpoint:
             raise self.server.unsupported(version)
         _check_method(message.method, headers)
 
-    def _answer(
+    def _admit(
         self,
         message: Request,
         request: HTTPRequest,
         headers: Mapping[str, str],
         repeated: frozenset[str],
         principal: str | None,
-    ) -> Steps[HTTPResponse]:
+    ) -> Context | HTTPResponse:
+        """Take a request up the rungs between its parsing and its dispatch: its era, its envelope, its headers."""
         modern = has_envelope(message.params) or _names_modern(headers)
         try:
+            context = self._context(message, modern, principal, request)
             if modern:
-                context = self._context(message, True, principal, request)
                 self._check_modern(context, headers, repeated)
             else:
-                context = self._context(message, False, principal, request)
                 _check_method(message.method, headers)
                 if "mcp-name" in headers:  # not asked for in this era, but whoever reads it must not be misled
                     check_name(message.method, message.params, headers, repeated)
@@ -264,19 +274,20 @@ class Endpoint:
             return _error(status_of(error.code) if refused else 200, error, message.id)
         except (Exception, InputRequired):  # noqa: BLE001 - the filter of a tool may fail, and has nobody to ask
             return _failed(500, message.id)
-        accept = headers.get("accept")
-        streams = self._streams
-        if streams is not None and context.method == LISTEN and modern:
-            return (yield from self._listen(context, streams, accept))
-        if streams is not None and _has_context(context):
-            streams.watch(context)
-            if context.reports and accepts_events(accept):
-                outcome = yield Call(streams.start, (context,), {}, streams.is_async)
-                if outcome.answer is None:
-                    return HTTPResponse(200, list(STREAM_HEADERS), stream=outcome.stream)
-                return _json(outcome.answer, accept, modern=modern)
-        answer = yield from dispatch(context)
-        return _json(answer, accept, modern=modern)
+        return context
+
+    def _aside(self, context: Context, streams: Streams, accept: str | None) -> Steps[HTTPResponse | None]:
+        """Answer what may be a stream; ``None`` for what is dispatched here after all."""
+        modern = context.envelope is not None
+        if context.method == LISTEN:
+            return (yield from self._listen(context, streams, accept)) if modern else None
+        streams.watch(context)
+        if not (context.reports and accepts_events(accept)):
+            return None
+        outcome = yield Call(streams.start, (context,), {}, streams.is_async)
+        if outcome.answer is not None:
+            return _json(outcome.answer, accept, modern=modern)
+        return HTTPResponse(200, list(STREAM_HEADERS), stream=outcome.stream)
 
     def _context(self, message: Request, modern: bool, principal: str | None, request: HTTPRequest) -> Context:
         return self.server.make_context(

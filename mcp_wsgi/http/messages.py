@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 __all__ = ["BodyError", "BodyReader", "HTTPRequest", "HTTPResponse", "HeaderPairs"]
@@ -33,7 +33,7 @@ class HTTPRequest:
     Attributes:
         method: The HTTP method, in upper case.
         headers: Name and value pairs as they came; names in lower case. A door that sees lines keeps repeated ones.
-        folded: The same as a mapping, from a door that sees each name once.
+        folded: The same as a mapping, from a door that sees each name once; it need give no pairs then.
         read_body: Reads the body, never more than it is asked for.
         content_length: The announced length in bytes, ``None`` where there is none.
         raw: What the door itself was called with (a WSGI environ, a framework's request), for handlers.
@@ -42,26 +42,21 @@ class HTTPRequest:
         exclusive: Whether the request occupies the only thread of its worker, as under gunicorn's sync workers.
     """
 
-    __slots__ = (
-        "content_length",
-        "disconnected",
-        "exclusive",
-        "folded",
-        "headers",
-        "is_async",
-        "method",
-        "raw",
-        "read_body",
-        "watcher",
-    )
+    # Plain attributes with defaults on the class: most requests set few of them.
+    content_length: int | None = None
+    disconnected: Callable[[], Awaitable[None]] | None = None
+    exclusive: bool = False
+    is_async: bool = False
+    #: What waits for ``disconnected``, if anything does; the door ends it with the request.
+    watcher: Any = None
 
     def __init__(
         self,
         method: str,
-        headers: Collection[tuple[str, str]],
+        headers: Collection[tuple[str, str]] | None,
         read_body: BodyReader,
         *,
-        folded: dict[str, str] | None = None,
+        folded: Mapping[str, str] | None = None,
         content_length: int | None = None,
         raw: Any = None,
         is_async: bool = False,
@@ -69,16 +64,25 @@ class HTTPRequest:
         disconnected: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.method = method
-        self.headers = headers
+        self._pairs = headers
         self.folded = folded
         self.read_body = read_body
-        self.content_length = content_length
         self.raw = raw
-        self.is_async = is_async
-        self.exclusive = exclusive
-        self.disconnected = disconnected
-        #: What waits for that, if anything does; the door ends it with the request.
-        self.watcher: Any = None
+        if content_length is not None:
+            self.content_length = content_length
+        if is_async:
+            self.is_async = True
+        if exclusive:
+            self.exclusive = True
+        if disconnected is not None:
+            self.disconnected = disconnected
+
+    @property
+    def headers(self) -> Collection[tuple[str, str]]:
+        """Name and value pairs as they came."""
+        if self._pairs is None:
+            self._pairs = list((self.folded or {}).items())
+        return self._pairs
 
     def header(self, name: str) -> str | None:
         """Return the value of a header, in any case; ``None`` where it is absent or came in several lines."""

@@ -56,7 +56,9 @@ def dispatch(context: Context) -> Steps[dict[str, Any]]:
     Returns the wire form of the answer. Nothing but a :class:`BaseException` (an interrupt, say) comes out.
     """
     try:
-        result = yield from _answer(context)
+        result = yield from _method_of(context)(context)
+        if context.envelope is not None:
+            result = _complete(result, context)
         answer: dict[str, Any] = {"jsonrpc": "2.0", "id": context.request_id, "result": result}
     except MCPError as error:
         answer = error_response(context.request_id, _for_wire(error, context))
@@ -94,18 +96,18 @@ def check_version(context: Context) -> None:
         raise context.server.unsupported(envelope.version)
 
 
-def _answer(context: Context) -> Steps[dict[str, Any]]:
-    envelope = context.envelope
-    if envelope is None:
-        legacy = _LEGACY.get(context.method)
-        if legacy is None:
-            raise _unknown(context)
-        return (yield from legacy(context))
-    check_version(context)
-    method = _MODERN.get(context.method)
+def _method_of(context: Context) -> Method:
+    """Find the method of a request in its era."""
+    if context.envelope is not None:
+        check_version(context)
+    method = (_LEGACY if context.envelope is None else _MODERN).get(context.method)
     if method is None:
         raise _unknown(context)
-    result = yield from method(context)
+    return method
+
+
+def _complete(result: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Add what every modern result has."""
     if "resultType" not in result:
         result["resultType"] = "complete"
     meta = result.get("_meta")
