@@ -185,7 +185,10 @@ def _asgi_request(request: Any) -> HTTPRequest:
         body = getattr(request, "_body", None)
         return {"type": "http.request", "body": request.read() if body is None else body}
 
-    return asgi.make_request(request.scope, receive, raw=request)
+    http_request = asgi.make_request(request.scope, receive, raw=request)
+    # Django has the channel to the server: it ends this request's task when the client goes away.
+    http_request.disconnected = None
+    return http_request
 
 
 _JSON = [("Content-Type", "application/json")]

@@ -444,3 +444,11 @@ def test_a_filter_may_ask_the_database_also_on_a_loop(site: Any) -> None:
         assert (await apost(client, message("tools/call", name="hidden"))).status_code == 400
 
     async_to_sync(go)()
+
+
+def test_nobody_but_django_waits_for_the_client_to_leave() -> None:
+    """The body is read from Django's request, which has no word of a disconnect and is closed with the response."""
+    from mcp_wsgi.django.views import _asgi_request
+
+    request = AsyncRequestFactory().post("/mcp", b"{}", content_type="application/json")
+    assert _asgi_request(request).disconnected is None
