@@ -31,7 +31,7 @@ __all__ = ["POLICY", "server"]
 
 # The suite opens several subscriptions and leaves them without a word: a short keep-alive notices that soon.
 POLICY = HTTPPolicy(
-    allowed_origins=[LOOPBACK_ORIGINS],
+    allowed_origins=LOOPBACK_ORIGINS,
     allowed_hosts=LOOPBACK_HOSTS,
     keep_alive=1.0,
     max_listens=10,
