@@ -386,3 +386,21 @@ def test_a_stream_that_is_closed_after_its_handler_has_ended_counts_for_nothing(
     until(lambda: threading.active_count() == before)
     response.stream.close()
     assert not streams._abandoned
+
+
+def test_a_filter_that_fails_is_answered_with_the_id_of_a_legacy_request_too():
+    server = a_server()
+
+    def failing(ctx: Context) -> bool:
+        raise RuntimeError("secret")
+
+    @server.tool(visible=failing)
+    def hidden(ctx: Context) -> str:
+        return "x"
+
+    body = encode({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "hidden"}})
+    headers = [("content-type", "application/json"), ("accept", BOTH)]
+    response = an_endpoint(server).handle(HTTPRequest("POST", headers, lambda size: body))
+    answer = json.loads(response.body)
+    assert (response.status, answer["id"], answer["error"]["code"]) == (200, 7, -32603)
+    assert "secret" not in json.dumps(answer)
