@@ -16,7 +16,18 @@
     ArgumentError                     one argument is wrong: path and reason
     EncodeError                       a value that strict JSON cannot carry
     RegistrationError                 a tool, resource or prompt is defined wrongly
-    ConfigurationError                the server or a door is set up wrongly
+    ConfigurationError                the server, a door or a client is set up wrongly
+    ClientError                       what a client has to say, where no answer of the server says it
+      ClientClosedError               it was closed, before the call or during it
+      NegotiationError                the server speaks no protocol version that the client speaks
+      RemoteProtocolError             what the server sent is no answer of this protocol
+      TransportError                  the connection failed, and with it the request
+        RequestTimeoutError           the answer did not come in time (a TimeoutError too)
+        RequestCancelledError         the request was given up by its caller
+        HTTPStatusError               an HTTP status without a JSON-RPC message
+          UnauthorizedError           401: who calls is not known, or 403: is not allowed
+          SessionExpiredError         404 to a request with a session of its own
+        ServerExitedError             the server's process ended
 """
 
 from __future__ import annotations
@@ -28,8 +39,11 @@ from .errors import ErrorCode
 
 __all__ = [
     "ArgumentError",
+    "ClientClosedError",
+    "ClientError",
     "ConfigurationError",
     "EncodeError",
+    "HTTPStatusError",
     "HeaderMismatchError",
     "InternalError",
     "InvalidParamsError",
@@ -37,10 +51,18 @@ __all__ = [
     "MCPError",
     "MethodNotFoundError",
     "MissingClientCapabilityError",
+    "NegotiationError",
     "ParseError",
     "RegistrationError",
+    "RemoteProtocolError",
+    "RequestCancelledError",
+    "RequestTimeoutError",
     "ResourceNotFoundError",
+    "ServerExitedError",
+    "SessionExpiredError",
     "ToolError",
+    "TransportError",
+    "UnauthorizedError",
     "UnsupportedVersionError",
 ]
 
@@ -207,4 +229,98 @@ class RegistrationError(ValueError):
 
 
 class ConfigurationError(ValueError):
-    """Refuse the configuration of a server, policy or door."""
+    """Refuse the configuration of a server, policy, door or client."""
+
+
+class ClientError(Exception):
+    """Say why a client got no answer; what the server answers is an :class:`MCPError`."""
+
+
+class ClientClosedError(ClientError):
+    """Say that the client was closed, before the call or while it waited."""
+
+
+class NegotiationError(ClientError):
+    """Say that client and server have no protocol version in common.
+
+    Args:
+        message: What both speak.
+        supported: The versions that the server named, as far as it did.
+    """
+
+    def __init__(self, message: str, supported: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.supported = tuple(supported)
+
+
+class RemoteProtocolError(ClientError):
+    """Say that what the server sent is no answer of this protocol: no JSON, say, or a page for browsers."""
+
+
+class TransportError(ClientError):
+    """Say that the connection failed. Whether the server has done what was asked is not known."""
+
+
+class RequestTimeoutError(TransportError, TimeoutError):
+    """Say that the answer did not come in time; the request was cancelled where the transport can."""
+
+
+class RequestCancelledError(TransportError):
+    """Say that the request was given up: :meth:`~mcp_wsgi.transport.Exchange.cancel` was called."""
+
+
+class HTTPStatusError(TransportError):
+    """Say that the answer was an HTTP status without a JSON-RPC message.
+
+    Args:
+        status: The HTTP status.
+        content_type: The media type of the body, empty where there was none.
+        excerpt: The beginning of the body, in printable characters.
+        headers: The headers of the answer, names in lower case.
+    """
+
+    def __init__(
+        self, status: int, content_type: str = "", excerpt: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, content_type, excerpt, headers)
+        self.status = status
+        self.content_type = content_type
+        self.excerpt = excerpt
+        self.headers = dict(headers or {})
+
+    def __str__(self) -> str:
+        kind = self.content_type or "no content type"
+        said = f": {self.excerpt}" if self.excerpt else ""
+        return f"The server answered HTTP {self.status} ({kind}) and no JSON-RPC message{said}"
+
+
+class UnauthorizedError(HTTPStatusError):
+    """Say that the server wants to know who calls (401), or does not allow the caller this (403)."""
+
+    @property
+    def challenge(self) -> str | None:
+        """What the ``WWW-Authenticate`` header of the answer says."""
+        return self.headers.get("www-authenticate")
+
+
+class SessionExpiredError(HTTPStatusError):
+    """Say that the server no longer knows the session that a request named (2025-11-25, Session Management)."""
+
+
+class ServerExitedError(TransportError):
+    """Say that the server's process has ended.
+
+    Args:
+        returncode: Its exit status; the negative number of the signal that ended it.
+        stderr: The end of what it wrote to its standard error.
+    """
+
+    def __init__(self, returncode: int | None, stderr: str = "") -> None:
+        super().__init__(returncode, stderr)
+        self.returncode = returncode
+        self.stderr = stderr
+
+    def __str__(self) -> str:
+        how = "has ended" if self.returncode is None else f"ended with status {self.returncode}"
+        said = f"; it last wrote: {self.stderr}" if self.stderr else ""
+        return f"The server's process {how}{said}"
