@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..exceptions import ArgumentError, EncodeError, InvalidParamsError, ToolError
@@ -69,14 +70,41 @@ class CancelledError(ToolError):
 class Cancellation:
     """Hold the flag that a transport sets when the client goes away or cancels."""
 
-    __slots__ = ("cancelled",)
+    __slots__ = ("_callbacks", "_lock", "cancelled")
 
     def __init__(self) -> None:
         self.cancelled = False
+        self._callbacks: dict[object, Callable[[], object]] = {}
+        # A stream that was dropped sets the flag when it is collected, in whatever thread that happens.
+        self._lock = threading.RLock()
 
     def cancel(self) -> None:
-        """Set the flag; it is never cleared."""
-        self.cancelled = True
+        """Set the flag, which is never cleared, and call what waits for it."""
+        with self._lock:
+            self.cancelled = True
+            callbacks, self._callbacks = self._callbacks, {}
+        for callback in callbacks.values():
+            callback()
+
+    @contextmanager
+    def calling(self, callback: Callable[[], object]) -> Iterator[None]:
+        """Have a function called if the flag is set while the block runs, at once where it is set already.
+
+        Args:
+            callback: Called at most once, in the thread that sets the flag. It must neither block nor raise.
+        """
+        key = object()
+        with self._lock:
+            cancelled = self.cancelled
+            if not cancelled:
+                self._callbacks[key] = callback
+        if cancelled:
+            callback()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._callbacks.pop(key, None)
 
 
 class Context:
@@ -162,9 +190,15 @@ class Context:
 
     def cancel(self) -> None:
         """Set the flag that the handler finds as :attr:`cancelled`."""
-        if self._cancellation is None:
-            self._cancellation = Cancellation()
-        self._cancellation.cancel()
+        self.cancellation.cancel()
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """The flag behind :attr:`cancelled`, for what has to be told of it at once."""
+        with self._lock:
+            if self._cancellation is None:
+                self._cancellation = Cancellation()
+            return self._cancellation
 
     @property
     def reports(self) -> bool:

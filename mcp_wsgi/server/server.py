@@ -202,6 +202,8 @@ class Server:
             tool: A :class:`Tool`, a function, or a plain mapping with ``name``, ``handler`` (called as
                 ``handler(arguments, ctx)``) and, as they are wanted, ``description``, ``parameters`` (a JSON Schema of
                 the arguments), ``output_schema``, ``title``, ``annotations``, ``icons``, ``_meta``, ``visible``.
+                ``validate`` of ``False`` leaves the checks of arguments and results to the handler, as where it calls
+                another server. ``metadata`` is the application's own, and is not looked at.
 
         Returns:
             The tool as it is registered.

@@ -173,16 +173,14 @@ class Tool:
         if schema.setdefault("type", "object") != "object":
             raise RegistrationError(f'The input schema of the tool {name!r} needs "type": "object"')
         output = _either(definition, "output_schema", "outputSchema")
-        from .validation import compile_validator
-
-        validate = compile_validator(schema, what=f"input schema of the tool {name!r}")
+        checks = definition.get("validate", True)
         keep = ("title", "description", "annotations", "icons", "_meta")
         return cls(
             name,
-            _mapping_bind(handler, validate),
+            _mapping_bind(handler, _validator(schema, name) if checks else None),
             schema,
             output_schema=dict(output) if output is not None else None,
-            to_json=_conforming(dict(output), name) if output is not None else None,
+            to_json=(_conforming(dict(output), name) if checks else to_builtins) if output is not None else None,
             visible=definition.get("visible"),
             wire={member: definition[member] for member in keep if definition.get(member) is not None},
         )
@@ -202,8 +200,16 @@ _MAPPING_MEMBERS = frozenset(
         "icons",
         "_meta",
         "visible",
+        "metadata",
+        "validate",
     }
 )
+
+
+def _validator(schema: dict[str, Any], name: str) -> Callable[[Any], None]:
+    from .validation import compile_validator
+
+    return compile_validator(schema, what=f"input schema of the tool {name!r}")
 
 
 def _either(definition: Mapping[str, Any], python_name: str, wire_name: str) -> Mapping[str, Any] | None:
@@ -263,13 +269,14 @@ def _function_bind(
     return bind_with_context
 
 
-def _mapping_bind(handler: Callable[..., Any], validate: Callable[[Any], None]) -> Bind:
+def _mapping_bind(handler: Callable[..., Any], validate: Callable[[Any], None] | None) -> Bind:
     from .hints import is_coroutine_callable
 
     is_async = is_coroutine_callable(handler)
 
     def bind(arguments: dict[str, Any], context: Context) -> Call:
-        validate(arguments)
+        if validate is not None:
+            validate(arguments)
         return Call(handler, (arguments, context), {}, is_async)
 
     return bind

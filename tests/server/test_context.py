@@ -255,6 +255,37 @@ def test_without_a_flag_nothing_is_cancelled() -> None:
     assert text_of(run(lambda ctx: ctx.cancelled)[0]) == "false"
 
 
+def test_what_waits_for_the_flag_is_called_once_at_once() -> None:
+    flag, called = Cancellation(), []
+    with flag.calling(lambda: called.append("first")), flag.calling(lambda: called.append("second")):
+        assert called == []
+        flag.cancel()
+        flag.cancel()
+        assert called == ["first", "second"]
+    with flag.calling(lambda: called.append("late")):
+        assert called == ["first", "second", "late"]
+
+
+def test_what_no_longer_waits_is_not_called() -> None:
+    flag, called = Cancellation(), []
+    with flag.calling(lambda: called.append("called")):
+        pass
+    flag.cancel()
+    assert called == []
+
+
+def test_a_handler_can_wait_for_a_flag_that_its_transport_sets_later() -> None:
+    called = []
+
+    def body(ctx: Context) -> bool:
+        with ctx.cancellation.calling(lambda: called.append("called")):
+            ctx.cancel()
+        return ctx.cancelled and ctx.cancellation is ctx.cancellation
+
+    assert text_of(run(body)[0]) == "true"
+    assert called == ["called"]
+
+
 # What it knows
 
 

@@ -280,6 +280,24 @@ def test_a_mapping_that_cannot_be_a_tool_is_refused_with_the_reason(change: dict
         Server("s").add_tool({"name": "t", "handler": print, **change})
 
 
+def test_a_mapping_whose_handler_checks_itself_gets_what_was_sent_and_gives_what_it_likes() -> None:
+    mapping = {
+        "name": "t",
+        "parameters": {"$schema": "urn:unknown", "type": "object", "properties": {"a": {"type": "integer"}}},
+        "output_schema": {"type": "object", "required": ["b"]},
+        "handler": lambda arguments, ctx: {"got": arguments},
+        "validate": False,
+        "metadata": {"anything": object()},
+    }
+    server = Server("s", tools=[mapping])
+    assert call(server, "t", {"a": "x"})["structuredContent"] == {"got": {"a": "x"}}
+    assert listed(server) == {
+        "name": "t",
+        "inputSchema": mapping["parameters"],
+        "outputSchema": mapping["output_schema"],
+    }
+
+
 def test_a_declared_dialect_is_honoured() -> None:
     """B106b: draft-07 reads ``items`` as a list of schemas."""
     schema = {
