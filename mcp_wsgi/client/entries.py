@@ -16,6 +16,7 @@ from .wire import get_flag, get_integer, get_list, get_mapping, get_text, need_m
 __all__ = ["Listing", "PromptArgument", "PromptInfo", "ResourceInfo", "TemplateInfo", "ToolInfo", "read_list"]
 
 T_co = TypeVar("T_co", covariant=True)
+T_self = TypeVar("T_self")
 
 
 def _common(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,17 +178,19 @@ class PromptInfo(_Entry):
         )
 
 
-class _Kind(Protocol[T_co]):
-    """A class of values."""
+class _Readable(Protocol):
+    """A value with a wire form."""
 
-    __name__: str
-
-    def from_wire(self, raw: Any) -> T_co:
+    @classmethod
+    def from_wire(cls: type[T_self], raw: Any) -> T_self:
         """Read one."""
         ...
 
 
-def read_list(entries: Any, kind: _Kind[T_co]) -> list[T_co]:
+T_readable = TypeVar("T_readable", bound=_Readable)
+
+
+def read_list(entries: Any, kind: type[T_readable]) -> list[T_readable]:
     """Read the entries of a list result; those that cannot be used are skipped with a warning.
 
     Args:
