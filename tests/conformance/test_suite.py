@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from tests.conformance.run import Score, measure_server
+from tests.conformance.run import measure_server
 from tests.conformance.serve import DOORS
+from tests.conformance.suite import Score
 from tests.interop.environments import CannotInstall
 
 # The first run installs the suite, which takes as long as the network does.

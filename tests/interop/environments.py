@@ -19,7 +19,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CannotInstall", "Step", "environment", "node_driver", "python_driver", "run_command", "run_driver"]
+__all__ = [
+    "CannotInstall",
+    "Step",
+    "environment",
+    "node_driver",
+    "npm_environment",
+    "python_driver",
+    "python_environment",
+    "run_command",
+    "run_driver",
+]
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 LOCK_SECONDS = 600.0
@@ -42,34 +52,44 @@ class Step:
 
 def python_driver(name: str) -> list[str]:
     """Return the command that runs drivers/NAME.py with the packages of drivers/NAME.txt."""
-    pins = (DRIVERS / f"{name}.txt").read_text()
+    home = python_environment(name, (DRIVERS / f"{name}.txt").read_text())
+    return [str(home / "bin" / "python"), str(DRIVERS / f"{name}.py")]
+
+
+def python_environment(name: str, pins: str) -> Path:
+    """Return a virtual environment of this Python with these packages."""
 
     def install(home: Path) -> None:
         run_command([sys.executable, "-m", "venv", str(home)])
         quiet = ["--quiet", "--disable-pip-version-check"]
         run_command([str(home / "bin" / "python"), "-m", "pip", "install", *quiet, *pins.split()])
 
-    home = environment(f"{name}-py{sys.version_info[0]}{sys.version_info[1]}", pins, install)
-    return [str(home / "bin" / "python"), str(DRIVERS / f"{name}.py")]
+    return environment(f"{name}-py{sys.version_info[0]}{sys.version_info[1]}", pins, install)
 
 
 def node_driver(name: str) -> list[str]:
     """Return the command that runs drivers/NAME.mjs with the packages of drivers/package.json."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        raise CannotInstall("node and npm are needed for the TypeScript client")
-    pins = (DRIVERS / "package.json").read_text()
+    node = shutil.which("node")
+    if node is None:
+        raise CannotInstall("node is needed for the TypeScript client")
+    home = npm_environment(name, (DRIVERS / "package.json").read_text())
+    # An ES module finds its packages from its own folder upwards, so the driver goes where they are.
+    shutil.copyfile(DRIVERS / f"{name}.mjs", home / f"{name}.mjs")
+    return [node, str(home / f"{name}.mjs")]
+
+
+def npm_environment(name: str, pins: str) -> Path:
+    """Return a folder with the packages that the text of a package.json names."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise CannotInstall("npm is needed for JavaScript packages")
 
     def install(home: Path) -> None:
         home.mkdir(parents=True)
         (home / "package.json").write_text(pins)
-        quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"]
-        run_command([npm, "install", *quiet], cwd=home)
+        run_command([npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"], cwd=home)
 
-    home = environment(name, pins, install)
-    # An ES module finds its packages from its own folder upwards, so the driver goes where they are.
-    shutil.copyfile(DRIVERS / f"{name}.mjs", home / f"{name}.mjs")
-    return [node, str(home / f"{name}.mjs")]
+    return environment(name, pins, install)
 
 
 def run_driver(command: list[str]) -> list[Step]:
