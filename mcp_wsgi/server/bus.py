@@ -7,7 +7,7 @@ notification, and memory stays bounded whatever a listener does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..exceptions import InvalidParamsError
@@ -17,7 +17,7 @@ from ..protocol.meta import SERVER_INFO, SUBSCRIPTION_ID
 if TYPE_CHECKING:
     from .context import Context
 
-__all__ = ["LIST_CHANGED", "RESOURCE_UPDATED", "Bus", "Change", "Subscription", "honoured_filter"]
+__all__ = ["LIST_CHANGED", "RESOURCE_UPDATED", "Bus", "Change", "Feed", "Subscription", "honoured_filter"]
 
 RESOURCE_UPDATED = "notifications/resources/updated"
 #: The member of a subscription filter, the capability behind it, and the notification it asks for.
@@ -39,6 +39,11 @@ class Change(NamedTuple):
 
     method: str
     uri: str | None = None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What its notification says."""
+        return {} if self.uri is None else {"uri": self.uri}
 
 
 def honoured_filter(context: Context) -> dict[str, Any]:
@@ -73,36 +78,30 @@ def honoured_filter(context: Context) -> dict[str, Any]:
     return honoured
 
 
-class Subscription:
-    """Hold what is due to one listener.
+class Feed:
+    """Hold which changes are due to one listener.
 
     Args:
-        request_id: The id of the listen request; it tags every message.
-        honoured: The filter that is honoured.
+        wanted: The changes that it asked for.
         wake: Called, from any thread and without blocking, when something is due or the bus closes.
     """
 
-    __slots__ = ("_due", "_wake", "_wanted", "closed", "honoured", "request_id")
+    __slots__ = ("_due", "_wake", "closed", "wanted")
 
-    def __init__(self, request_id: RequestId, honoured: dict[str, Any], wake: Callable[[], None]) -> None:
-        self.request_id = request_id
-        self.honoured = honoured
+    def __init__(self, wanted: Iterable[Change], wake: Callable[[], None]) -> None:
+        self.wanted = frozenset(wanted)
         self.closed = False
         self._wake = wake
         self._due: dict[Change, None] = {}
-        self._wanted = frozenset(
-            [Change(_LISTS[member][1]) for member in honoured if member in _LISTS]
-            + [Change(RESOURCE_UPDATED, uri) for uri in honoured.get("resourceSubscriptions", ())]
-        )
 
     def post(self, change: Change) -> None:
         """Note a change, if it was asked for."""
-        if change in self._wanted and not self.closed:
+        if change in self.wanted and not self.closed:
             self._due[change] = None
             self._wake()
 
     def close(self) -> None:
-        """End the subscription: its stream sends the completion result."""
+        """End it: nothing more is due."""
         self.closed = True
         self._wake()
 
@@ -111,14 +110,39 @@ class Subscription:
         """Whether there is something to send."""
         return bool(self._due)
 
-    def drain(self) -> list[dict[str, Any]]:
-        """Take the notifications that are due, each once, in the order of their first change."""
-        messages = []
+    def take(self) -> list[Change]:
+        """Take the changes that are due, each once, in the order in which they first came."""
+        changes = []
         while self._due:
             change = next(iter(self._due))
             self._due.pop(change, None)
-            messages.append(self._tagged(change.method, {} if change.uri is None else {"uri": change.uri}))
-        return messages
+            changes.append(change)
+        return changes
+
+
+class Subscription(Feed):
+    """Hold what is due to one ``subscriptions/listen`` request, and make its messages.
+
+    Args:
+        request_id: The id of the listen request; it tags every message.
+        honoured: The filter that is honoured.
+        wake: Called, from any thread and without blocking, when something is due or the bus closes.
+    """
+
+    __slots__ = ("honoured", "request_id")
+
+    def __init__(self, request_id: RequestId, honoured: dict[str, Any], wake: Callable[[], None]) -> None:
+        self.request_id = request_id
+        self.honoured = honoured
+        super().__init__(
+            [Change(_LISTS[member][1]) for member in honoured if member in _LISTS]
+            + [Change(RESOURCE_UPDATED, uri) for uri in honoured.get("resourceSubscriptions", ())],
+            wake,
+        )
+
+    def drain(self) -> list[dict[str, Any]]:
+        """Take the notifications that are due, each once, in the order of their first change."""
+        return [self._tagged(change.method, change.params) for change in self.take()]
 
     def acknowledgement(self) -> dict[str, Any]:
         """Make the first message of the stream."""
@@ -142,16 +166,16 @@ class Bus:
     """
 
     def __init__(self) -> None:
-        self._subscriptions: dict[Subscription, None] = {}
+        self._subscriptions: dict[Feed, None] = {}
 
     def __len__(self) -> int:
         return len(self._subscriptions)
 
-    def subscribe(self, subscription: Subscription) -> None:
+    def subscribe(self, subscription: Feed) -> None:
         """Begin to carry changes to a subscription."""
         self._subscriptions[subscription] = None
 
-    def unsubscribe(self, subscription: Subscription) -> None:
+    def unsubscribe(self, subscription: Feed) -> None:
         """Stop; a subscription that is not there is no error."""
         self._subscriptions.pop(subscription, None)
 

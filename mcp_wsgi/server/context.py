@@ -25,6 +25,7 @@ from .questions import (
 if TYPE_CHECKING:
     from .drive import Call
     from .interaction import Interaction
+    from .peer import Peer
     from .server import Server
     from .state import StateSigner
     from .tools import Tool
@@ -118,6 +119,8 @@ class Context:
         envelope: The request metadata of a modern request, ``None`` on legacy.
         principal: Who asks, as the door's authentication says; ``None`` where it is public.
         request: What the door was called with: an :class:`~mcp_wsgi.http.messages.HTTPRequest`, or ``None``.
+        peer: What a transport knows of the one client that it has; ``None`` for a modern request, which says all
+            itself, and where anybody may have sent a legacy one.
     """
 
     __slots__ = (
@@ -135,6 +138,7 @@ class Context:
         "found_tool",
         "method",
         "params",
+        "peer",
         "principal",
         "request",
         "request_id",
@@ -156,6 +160,7 @@ class Context:
         can_stream: bool = False,
         signer: Callable[[], StateSigner | None] | None = None,
         wrap: Wrap | None = None,
+        peer: Peer | None = None,
     ) -> None:
         self.server = server
         self.request_id = request_id
@@ -164,6 +169,7 @@ class Context:
         self.envelope = envelope
         self.principal = principal
         self.request = request
+        self.peer = peer
         self._notify = notify
         self._cancellation = cancellation
         self._token = progress_token
@@ -177,6 +183,11 @@ class Context:
         self._can_stream = can_stream or notify is not None
         self._signer = signer
         self._wrap = wrap
+
+    @property
+    def can_listen(self) -> bool:
+        """Whether the client can be told of changes: it opens a stream for them, or is the transport's only one."""
+        return self._can_stream and (self.envelope is not None or self.peer is not None)
 
     def wrapped(self, call: Call) -> Call:
         """Give a handler's call as the door wants it made, in a transaction for example."""
@@ -207,18 +218,24 @@ class Context:
 
     @property
     def protocol_version(self) -> str | None:
-        """The version in the envelope; ``None`` for a legacy request, which carries none."""
-        return self.envelope.version if self.envelope is not None else None
+        """The version in the envelope or of the handshake; ``None`` for a legacy request of no known client."""
+        if self.envelope is not None:
+            return self.envelope.version
+        return self.peer.version if self.peer is not None else None
 
     @property
     def client_info(self) -> Mapping[str, Any]:
         """What the client says of itself, unverified; empty where it says nothing."""
-        return (self.envelope.client_info if self.envelope is not None else None) or {}
+        if self.envelope is not None:
+            return self.envelope.client_info or {}
+        return self.peer.info if self.peer is not None else {}
 
     @property
     def client_capabilities(self) -> Mapping[str, Any]:
-        """What the client declares in this request."""
-        return self.envelope.capabilities if self.envelope is not None else {}
+        """What the client declares in this request, or declared in its handshake."""
+        if self.envelope is not None:
+            return self.envelope.capabilities
+        return self.peer.capabilities if self.peer is not None else {}
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -274,7 +291,7 @@ class Context:
                 self._send("notifications/progress", params)
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
-        """Send the client a log message, if it asked for that level in this request.
+        """Send the client a log message, if it asked for that level in this request (or on legacy stdio before).
 
         "If absent, the server MUST NOT send any notifications/message" (2026-07-28, server/utilities/logging).
 
@@ -288,7 +305,8 @@ class Context:
         """
         if level not in _SEVERITY:
             raise ValueError(f"The level must be one of: {', '.join(LOG_LEVELS)}")
-        wanted = self.envelope.log_level if self.envelope is not None else None
+        asking = self.envelope if self.envelope is not None else self.peer
+        wanted = asking.log_level if asking is not None else None
         if wanted is None or _SEVERITY[level] < _SEVERITY[wanted]:
             return
         params: dict[str, Any] = {"level": level, "data": _loggable(data)}
@@ -404,6 +422,10 @@ class Context:
         interaction = self.interaction()
         return interaction.ask(key if key is not None else interaction.key_for(kind), request)
 
+    @property
+    def _can_ask(self) -> bool:
+        return self.envelope is not None or self.peer is not None
+
     def interaction(self) -> Interaction:
         """Give the rounds of this request so far, checking ``requestState`` on the first use.
 
@@ -412,7 +434,7 @@ class Context:
             InvalidParamsError: ``requestState`` or ``inputResponses`` is not valid.
         """
         if self._interaction is None:
-            if self.envelope is None:
+            if not self._can_ask:
                 raise ToolError(
                     "This needs an answer from the user or the client, and a client of this protocol version "
                     "cannot be asked over this connection."
@@ -424,7 +446,7 @@ class Context:
                 self.method,
                 self.params,
                 self.principal,
-                self.envelope.capabilities,
+                self.client_capabilities,
             )
         return self._interaction
 
@@ -434,12 +456,12 @@ class Context:
 
         They have the shape of an answer; whether an accepted form's content is what was asked, the handler checks.
         """
-        return self.interaction().responses() if self.envelope is not None else {}
+        return self.interaction().responses() if self._can_ask else {}
 
     @property
     def request_state(self) -> str | None:
         """The ``state`` that this handler's last :class:`InputRequired` carried."""
-        return self.interaction().state if self.envelope is not None else None
+        return self.interaction().state if self._can_ask else None
 
     def finish(self) -> None:
         """Close the context: nothing that is reported from now on is sent."""

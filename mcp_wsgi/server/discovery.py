@@ -21,8 +21,8 @@ def capabilities(context: Context) -> dict[str, Any]:
     """
     server = context.server
     declared: dict[str, Any] = {}
-    # Only a modern client can listen: a legacy one would need a session and its GET stream.
-    listens = context.can_notify and context.envelope is not None
+    # On HTTP only a modern client can listen: a legacy one would need a session and its GET stream.
+    listens = context.can_listen
     for name in ("tools", "resources", "prompts"):
         if name in server.declared and _is_visible(context, name):
             declared[name] = {"listChanged": True} if listens else {}
@@ -59,7 +59,9 @@ def discover(context: Context) -> dict[str, Any]:
 
 
 def initialize(context: Context) -> dict[str, Any]:
-    """Answer ``initialize`` (2025-11-25, basic/lifecycle). No session is made: any worker can go on.
+    """Answer ``initialize`` (2025-11-25, basic/lifecycle).
+
+    On HTTP no session is made: any worker can go on. What a transport knows of its only client begins anew.
 
     Raises:
         InvalidParamsError: A required member is missing or ill-typed.
@@ -79,4 +81,6 @@ def initialize(context: Context) -> dict[str, Any]:
     }
     if server.instructions is not None:
         result["instructions"] = server.instructions
+    if context.peer is not None:
+        context.peer.open(params, result["protocolVersion"], result["capabilities"])
     return result

@@ -19,6 +19,7 @@ from ..exceptions import (
     InvalidParamsError,
     MCPError,
     MethodNotFoundError,
+    MissingClientCapabilityError,
     ResourceNotFoundError,
     ToolError,
 )
@@ -77,6 +78,8 @@ def _for_wire(error: MCPError, context: Context) -> MCPError:
     """Give the error its code in this era, without data that JSON cannot carry."""
     if context.envelope is None and isinstance(error, ResourceNotFoundError):
         return MCPError(ErrorCode.RESOURCE_NOT_FOUND, error.message, error.data)
+    if context.envelope is None and isinstance(error, MissingClientCapabilityError):
+        return InvalidParamsError(error.message, error.data)  # the code of its own is a modern one
     try:
         encode_text([error.message, error.data])
     except EncodeError:
@@ -156,7 +159,9 @@ def _call_tool(context: Context) -> Steps[dict[str, Any]]:
         return _input_required(context, required)
     except ArgumentError as error:
         return error_result(f"Invalid arguments for tool {name!r}: {error}")
-    except MCPError:
+    except MCPError as error:
+        if not modern and isinstance(error, MissingClientCapabilityError):
+            return error_result(error.message)  # for the model, as where nobody can be asked
         raise
     except EncodeError as error:
         failure = failure_id(f"The result of the tool {name!r}: {error};", exception=False)
@@ -281,6 +286,21 @@ def _set_level(context: Context) -> dict[str, Any]:
         raise _unknown(context)
     if context.params.get("level") not in LOG_LEVELS:
         raise InvalidParamsError(f'"params.level" must be one of: {", ".join(LOG_LEVELS)}')
+    if context.peer is not None:
+        context.peer.log_level = context.params["level"]
+    return {}
+
+
+def _subscribe(context: Context) -> dict[str, Any]:
+    if context.peer is None or "resources" not in context.server.declared:
+        raise _unknown(context)
+    uri = _string(context.params, "uri")
+    if context.method == "resources/unsubscribe":
+        context.peer.unsubscribe(uri)
+        return {}
+    if context.server.find_resource(uri, context) is None:
+        raise ResourceNotFoundError(uri)
+    context.peer.subscribe(uri)
     return {}
 
 
@@ -300,4 +320,6 @@ _LEGACY: dict[str, Method] = {
     "initialize": _plain(initialize),
     "ping": _plain(_ping),
     "logging/setLevel": _plain(_set_level),
+    "resources/subscribe": _plain(_subscribe),
+    "resources/unsubscribe": _plain(_subscribe),
 }

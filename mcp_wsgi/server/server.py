@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .options import PromptOptions, ResourceOptions, ToolOptions
+    from .peer import Peer
 
 __all__ = ["Server"]
 
@@ -437,6 +438,7 @@ class Server:
         can_stream: bool = False,
         signer: Callable[[], StateSigner | None] | None = None,
         wrap: Wrap | None = None,
+        peer: Peer | None = None,
     ) -> Context:
         """Read the envelope of a request and make the context of its dispatch.
 
@@ -450,6 +452,7 @@ class Server:
             can_stream: Whether the transport can carry notifications, and so a subscription.
             signer: Gives what signs ``requestState`` in place of the server's own keys, when it is needed.
             wrap: What the transport does to the calls of handlers.
+            peer: What the transport knows of its client, if it has only one; for legacy requests.
 
         Raises:
             InvalidParamsError: The envelope is incomplete or ill-typed.
@@ -483,6 +486,7 @@ class Server:
             can_stream,
             signer,
             wrap,
+            peer if envelope is None else None,
         )
 
     def steps(self, context: Context) -> Steps[dict[str, Any]]:
