@@ -31,6 +31,8 @@ ASGIApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 _MAX_NAMES, _MAX_NAME = 500, 100
 #: How long to wait before ``receive`` is asked again where it gives what cannot come, in seconds.
 REPLAY_PAUSE = 0.5
+#: How long to wait for the next piece of a body that was refused, in seconds.
+DISCARD_PAUSE = 1.0
 
 
 class _Names(dict[bytes, str]):
@@ -82,10 +84,13 @@ def make_request(scope: Scope, receive: Receive, *, raw: Any = None) -> HTTPRequ
     except BodyError as error:
         length, problem = None, error
 
+    more = True
+
     async def read_body(size: int) -> bytes:
+        nonlocal more
         if problem is not None:
             raise problem
-        chunks, total, more = [], 0, True
+        chunks, total = [], 0
         while more and total < size:
             message = await receive()
             if message["type"] != "http.request":
@@ -96,7 +101,7 @@ def make_request(scope: Scope, receive: Receive, *, raw: Any = None) -> HTTPRequ
             more = message.get("more_body", False)
         return (chunks[0] if len(chunks) == 1 else b"".join(chunks))[:size]
 
-    return HTTPRequest(
+    request = HTTPRequest(
         scope["method"],
         headers,
         read_body,
@@ -105,6 +110,13 @@ def make_request(scope: Scope, receive: Receive, *, raw: Any = None) -> HTTPRequ
         is_async=True,
         disconnected=functools.partial(_disconnect, receive),
     )
+    request.discard = functools.partial(_read_soon, read_body)
+    return request
+
+
+async def _read_soon(read_body: Callable[[int], Awaitable[bytes]], size: int) -> bytes:
+    """Read what nobody wants any more, and do not wait for a client that waits for its answer."""
+    return await asyncio.wait_for(read_body(size), DISCARD_PAUSE)
 
 
 class ASGIApp:

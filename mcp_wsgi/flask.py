@@ -170,7 +170,11 @@ def _request() -> HTTPRequest:
             raise BodyError(413, f"The body is larger than {limit} bytes")
         return bytes(body)
 
-    made.read_body = read
+    def drop(size: int) -> Any:
+        vars(raw).setdefault("_cached_data", b"")  # so that hooks do not look for what is gone
+        return read_body(size)
+
+    made.read_body, made.discard = read, drop
     return made
 
 

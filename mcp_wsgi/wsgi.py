@@ -133,7 +133,7 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
 
     else:
         read_body = _refuse(411, "The length of the body is not known; send a Content-Length header")
-    return HTTPRequest(
+    request = HTTPRequest(
         environ["REQUEST_METHOD"],
         None,
         read_body,
@@ -142,6 +142,9 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
         raw=environ if raw is None else raw,
         exclusive=not environ.get("wsgi.multithread"),
     )
+    if "uwsgi.version" in environ:
+        request.router = True
+    return request
 
 
 def _refuse(status: int, reason: str) -> BodyReader:

@@ -194,7 +194,20 @@ def test_a_body_over_the_limit_is_not_read_to_its_end():
         return client, client.received
 
     client, received = asyncio.run(scenario())
-    assert (client.status, received) == (413, 3)
+    assert (client.status, received) == (413, 3 + 8)  # what decides, and then four times the limit
+
+
+def test_a_body_over_the_limit_is_taken_to_its_end_and_a_client_that_waits_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(asgi, "DISCARD_PAUSE", 0.1)
+
+    async def scenario(last: bool) -> Client:
+        client = Client(a_body(b" " * 101, more=True), a_body(b" ", more=not last))
+        scope = a_scope(headers=[(b"content-type", b"application/json")])
+        await asyncio.wait_for(an_app(policy=HTTPPolicy(body_limit=100))(scope, client.receive, client.send), 5)
+        assert client.coming == []
+        return client
+
+    assert [asyncio.run(scenario(last)).status for last in (True, False)] == [413, 413]
 
 
 @pytest.mark.parametrize("lines", [[b"abc"], [b"-1"], [b"1_0"], ["\u0661".encode()], [b"9" * 30], [b"5", b"6"]])

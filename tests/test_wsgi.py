@@ -262,9 +262,19 @@ def test_uwsgi_is_asked_for_the_chunks(chunks: list[bytes], pieces: list[bytes])
 
 
 def test_uwsgi_chunks_count_as_they_are_read(chunks: list[bytes]) -> None:
-    chunks.extend([b" " * 60] * 5)
+    chunks.extend([b" " * 60] * 20)
     assert outcome(make_app(policy=HTTPPolicy(body_limit=100)), uwsgi_environ()) == (413, -32600)
-    assert len(chunks) == 3
+    assert len(chunks) == 20 - 2 - 7  # what decides, and then four times the limit
+
+
+def test_uwsgi_gets_the_body_of_who_is_refused_or_its_router_would_drop_the_answer() -> None:
+    def nobody(request: HTTPRequest) -> None:
+        return None
+
+    for more, left in (({}, len(PING)), ({"uwsgi.version": b"2.0"}, 0)):
+        environ = make_environ(**more)
+        assert status_of(make_app(auth=nobody), environ) == 401
+        assert len(environ["wsgi.input"].read()) == left
 
 
 @pytest.mark.parametrize("pieces", [[b"broken"], [PING[:5], b"broken"]])

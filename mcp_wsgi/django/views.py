@@ -130,6 +130,7 @@ class MCPView(_View):
             # Under ASGI, in a thread: somebody has wrapped this view in a sync one.
             http_request = _asgi_request(request)
             http_request.read_body = async_to_sync(http_request.read_body)  # type: ignore[arg-type]  # it is the async one
+            http_request.discard = None
             http_request.is_async = False
             response = self.endpoint.handle(http_request)
             return _to_django(response, ThreadBody)

@@ -31,6 +31,7 @@ from .messages import BodyError, HeaderPairs, HTTPRequest, HTTPResponse
 from .policy import HTTPPolicy
 from .status import status_of
 from .streams import STREAM_HEADERS, Overload, Streams
+from .unread import discard
 
 __all__ = ["Endpoint", "not_found"]
 
@@ -39,6 +40,8 @@ _NOSNIFF = ("X-Content-Type-Options", "nosniff")
 #: The one method that is always a stream.
 LISTEN = "subscriptions/listen"
 _ALLOW = ("Allow", "POST, OPTIONS")
+#: Said before the body was looked at: of the Origin, the Host and the authentication.
+_UNREAD = frozenset({401, 403, 421})
 
 
 class _Refused(Exception):  # noqa: N818 - a way out of the rungs, not an error of its own
@@ -122,6 +125,8 @@ class Endpoint:
                 return self._other_method(request, headers, allowed)
             response = yield from self._post(request, headers, repeated, refused=origin is not None and allowed is None)
         except _Refused as refused:
+            if refused.status == 413 or (request.router and refused.status in _UNREAD):
+                yield from discard(request, self.policy.body_limit)
             response = _error(refused.status, refused.error, None, refused.headers)
         except MCPError as error:
             response = _error(status_of(error.code), error, error.request_id)

@@ -40,6 +40,8 @@ class HTTPRequest:
         is_async: Whether ``read_body`` gives something to await.
         disconnected: Gives what ends when the client goes away, for a door that can tell; else ``None``.
         exclusive: Whether the request occupies the only thread of its worker, as under gunicorn's sync workers.
+        router: Whether a router of the server's, as uWSGI's, drops an answer that is given before the body is read.
+        discard: Reads what nobody wants any more, where ``read_body`` does more than to read.
     """
 
     # Plain attributes with defaults on the class: most requests set few of them.
@@ -47,6 +49,8 @@ class HTTPRequest:
     disconnected: Callable[[], Awaitable[None]] | None = None
     exclusive: bool = False
     is_async: bool = False
+    router: bool = False
+    discard: BodyReader | None = None
     #: What waits for ``disconnected``, if anything does; the door ends it with the request.
     watcher: Any = None
 

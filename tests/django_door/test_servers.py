@@ -10,12 +10,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import django
 import pytest
 
+from mcp_wsgi.protocol.codec import encode
 from tests.apps.django_library.books.keys import digest_of
 from tests.django_door.wire import events_of
 from tests.modern import message, post_headers
@@ -133,6 +136,15 @@ def test_a_body_over_the_limit_is_413_in_json(server: Running) -> None:
     answer = send(server, message("server/discover", padding="x" * 5_000_000))
     assert answer.status == 413
     assert answer.json()["error"]["code"] == -32600
+
+
+def test_a_client_that_sends_all_before_it_reads_sees_the_413(server: Running) -> None:
+    sent = message("server/discover", padding="x" * 5_000_000)
+    for _ in range(5):
+        connection = HTTPConnection(server.host, server.port, timeout=15)
+        with closing(connection):
+            connection.request("POST", "/mcp", encode(sent), dict(post_headers(sent)))
+            assert connection.getresponse().status == 413
 
 
 def test_a_large_body_is_served_though_django_would_refuse_it(server: Running) -> None:

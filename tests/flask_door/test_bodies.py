@@ -105,6 +105,18 @@ def test_the_smaller_limit_holds_and_is_answered_in_json(config: dict[str, Any],
     assert response.json["error"]["message"] == f"The body is larger than {limit} bytes"
 
 
+def test_a_hook_finds_nothing_of_a_body_that_was_refused_and_does_not_fail() -> None:
+    app, seen = make_app(), []
+
+    @app.after_request
+    def remember(response: Response) -> Response:
+        seen.append(request.get_data())
+        return response
+
+    assert app.test_client().post("/mcp", data=BODY.ljust(10_001), headers=headers_of(MESSAGE)).status_code == 413
+    assert seen == [b""]
+
+
 def test_a_body_of_just_the_limit_of_flask_is_read() -> None:
     app = make_app(MAX_CONTENT_LENGTH=len(BODY))
     assert post(app.test_client(), MESSAGE).status_code == 200

@@ -89,3 +89,10 @@ def test_the_next_request_of_a_thread_finds_nothing_of_a_stream_before(server: R
         message = call("list_orders")
         data = json_post("/mcp", message, [pair for pair in headers_of(message).items() if pair[0].startswith("M")])
         assert exchange(server, data).status == 401
+
+
+def test_a_client_without_a_login_that_sends_much_is_answered_401(server: Running) -> None:
+    message = call("list_orders", {"padding": "x" * 1_000_000})
+    headers = [pair for pair in headers_of(message).items() if pair[0].startswith("M")]
+    for _ in range(20):
+        assert exchange(server, json_post("/mcp", message, headers)).status == 401

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import itertools
 import json
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from mcp_wsgi import (
     Server,
     public,
 )
+from mcp_wsgi.http import unread
 from mcp_wsgi.http.endpoint import Endpoint, not_found
 from mcp_wsgi.http.messages import BodyError, HTTPRequest, HTTPResponse
 from mcp_wsgi.protocol.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
@@ -365,7 +368,7 @@ def test_an_interrupt_is_not_swallowed() -> None:
 # The body
 
 
-def test_no_more_of_a_body_is_read_than_decides() -> None:
+def test_no_more_of_a_body_is_kept_than_decides_and_the_rest_is_bounded() -> None:
     asked = []
 
     def endless(size: int) -> bytes:
@@ -374,15 +377,56 @@ def test_no_more_of_a_body_is_read_than_decides() -> None:
 
     response = ask(make_endpoint(body_limit=100), b"", read_body=endless, length=None)
     assert outcome(response) == (413, -32600, ABSENT)
-    assert asked == [101]
+    assert asked == [101, 400]
 
 
-def test_a_length_over_the_limit_is_refused_unread() -> None:
-    def unread(size: int) -> bytes:
-        raise AssertionError
-
-    response = ask(make_endpoint(body_limit=100), b"", read_body=unread, length=101)
+@pytest.mark.parametrize(("length", "taken"), [(101, 101), (400, 400), (401, 0), (10**18, 0)])
+def test_a_body_over_the_limit_is_taken_from_the_connection_within_bounds(length: int, taken: int) -> None:
+    stream = io.BytesIO(b" " * 1000)
+    response = ask(make_endpoint(body_limit=100), b"", read_body=stream.read, length=length)
     assert outcome(response) == (413, -32600, ABSENT)
+    assert stream.tell() == taken
+
+
+def test_a_body_over_the_limit_is_taken_in_small_pieces_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unread, "_LONGEST", 0.5)
+    asked = []
+
+    def slow(size: int) -> bytes:
+        asked.append(size)
+        time.sleep(0.1)
+        return b" "
+
+    started = time.monotonic()
+    response = ask(make_endpoint(body_limit=100_000), b"", read_body=slow, length=200_000)
+    assert outcome(response) == (413, -32600, ABSENT)
+    assert time.monotonic() - started >= 0.5
+    assert set(asked) == {16384}
+    assert len(asked) <= 5
+
+
+@pytest.mark.parametrize("end", [b"", OSError("gone"), BodyError(400, "cut")])
+def test_a_body_over_the_limit_that_ends_early_is_refused_all_the_same(end: bytes | Exception) -> None:
+    asked = []
+
+    def ending(size: int) -> bytes:
+        asked.append(size)
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+    response = ask(make_endpoint(body_limit=100), b"", read_body=ending, length=200)
+    assert outcome(response) == (413, -32600, ABSENT)
+    assert asked == [200]
+
+
+def test_the_body_of_who_is_refused_is_left_but_for_a_server_that_drops_the_answer() -> None:
+    for router, taken in ((False, 0), (True, 50)):
+        stream = io.BytesIO(b" " * 1000)
+        request = http_request(b"", read_body=stream.read, length=50)
+        request.router = router
+        assert outcome(make_endpoint(auth=who).handle(request)) == (401, -32600, ABSENT)
+        assert stream.tell() == taken
 
 
 def test_a_body_of_exactly_the_limit_is_served() -> None:
