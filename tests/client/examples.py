@@ -18,8 +18,8 @@ _FOLDER = _FOLDER / "2026-07-28" / "examples"
 
 
 def examples(*names: str) -> pytest.MarkDecorator:
-    """Parametrise by the examples of schema definitions."""
-    paths = [path for name in names for path in sorted((_FOLDER / name).glob("*.json"))]
+    """Parametrise by the examples of schema definitions, named exactly or by a pattern."""
+    paths = [path for name in names for path in sorted(_FOLDER.glob(f"{name}/*.json"))]
     ids = [f"{path.parent.name}/{path.stem}" for path in paths]
     # One case where there is no specification: it skips and says so.
     return pytest.mark.parametrize("path", paths or [None], ids=ids or ["none"])
