@@ -16,7 +16,7 @@ import pytest
 from tests.servers import Running, available, serve
 from tests.streaming.apps.tools import DATABASE
 from tests.streaming.client import Stream, call, structured, tool
-from tests.streaming.processes import held_by, settled
+from tests.streaming.processes import Held, held_by, settled
 
 pytestmark = [
     pytest.mark.servers,
@@ -25,6 +25,9 @@ pytestmark = [
 
 CALLS, ABANDONED, LISTENS = 2000, 500, 200
 CLIENTS = 8
+#: In KiB: how much a first round may add to the memory, and how much each of a few more where it added more. Whoever
+#: kept 2 KiB of everything that a round does would add 4300 with each.
+FIRST, FURTHER, ROUNDS = 4096, 1536, 3
 CASES = [
     ("gunicorn-gthread", "wsgi", "query"),
     ("gunicorn-gthread", "django", "query_models"),
@@ -51,7 +54,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
         pytest.importorskip("django")
     name = uuid.uuid4().hex
     database = DATABASE.with_name(DATABASE.name.replace("none", name))
-    env = {"TEST_KEEP_ALIVE": "0.25", "TEST_MAX_LISTENS": "100", "TEST_DATABASE": name}
+    env = {"TEST_KEEP_ALIVE": "0.25", "TEST_MAX_LISTENS": "100", "TEST_DATABASE": name, "MALLOC_ARENA_MAX": "2"}
     options = ["--no-access-log"] if kind == "uvicorn" else []
     try:
         with serve(
@@ -99,11 +102,22 @@ def run(subject: Subject, share: float) -> None:
     repeat(listen, subject, int(LISTENS * share))
 
 
+def further_growth(subject: Subject, look: Callable[[], Held]) -> Iterator[int]:
+    """Give how much memory further rounds add, up to the first that adds little."""
+    for _ in range(ROUNDS):
+        before = look()
+        run(subject, 1)
+        growth = settled(look, before).kib - before.kib
+        yield growth
+        if growth < FURTHER:
+            return
+
+
 def test_threads_files_connections_and_memory_are_back_where_they_began(subject: Subject) -> None:
     state: dict[str, Any] = structured(call(subject.server, "state"))
     pid = state["pid"]
 
-    def look() -> Any:
+    def look() -> Held:
         return held_by(pid, str(subject.database))
 
     stream = Stream(subject.server, tool(subject.query, seconds=0.5))
@@ -122,7 +136,12 @@ def test_threads_files_connections_and_memory_are_back_where_they_began(subject:
     assert after.threads <= before.threads
     assert after.files <= before.files
     assert after.connections <= before.connections
-    assert after.kib - before.kib < 6 * 1024
+    grown = [after.kib - before.kib]
+    if grown[0] >= FIRST:
+        # A leak grows with each round. What the C library keeps of a peak, which a busy machine makes higher, does not.
+        grown += further_growth(subject, look)
+    print(f"grown by {grown} KiB")
+    assert grown[-1] < FURTHER or grown[0] < FIRST
     again = structured(call(subject.server, "state"))
     assert again["pid"] == pid
     assert again["threads"] <= threads
