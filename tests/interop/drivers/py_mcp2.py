@@ -1,14 +1,18 @@
-"""The official Python client, version 2. Arguments: the endpoint's URL, and `auto` or `legacy`."""
+"""The official Python client, version 2. Arguments: the target (a URL, or ``stdio:`` and a command as a JSON array),
+and `auto` or `legacy`."""
 
 from __future__ import annotations
 
 from mcp import Client
-from steps import main, report, use
+from mcp.client.stdio import StdioServerParameters
+from steps import command_of, main, report, use
 
 
 async def run(arguments: list[str]) -> None:
-    url, mode = arguments
-    async with Client(url, mode=mode, read_timeout_seconds=20) as client:
+    target, mode = arguments
+    command = command_of(target)
+    server = target if command is None else StdioServerParameters(command=command[0], args=command[1:])
+    async with Client(server, mode=mode, read_timeout_seconds=20) as client:
         report("connect", True, client.protocol_version)
         await use(client)
 

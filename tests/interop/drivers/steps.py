@@ -13,6 +13,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 STEP_SECONDS = 20
+STDIO = "stdio:"
+
+
+def command_of(target: str) -> list[str] | None:
+    """Return the command of a target that is a program (``stdio:`` and a JSON array), ``None`` for a URL."""
+    return json.loads(target.removeprefix(STDIO)) if target.startswith(STDIO) else None  # type: ignore[no-any-return]
 
 
 def report(step: str, ok: bool, detail: object) -> None:

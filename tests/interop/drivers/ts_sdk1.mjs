@@ -1,6 +1,8 @@
-// The official TypeScript client, version 1, which only knows the handshake. Argument: the endpoint's URL.
+// The official TypeScript client, version 1, which only knows the handshake. Argument: the target, a URL or `stdio:`
+// and a command as a JSON array.
 // The steps are those of steps.py. It has to lie beside the node_modules it needs, and is copied there.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 function report(step, ok, detail) {
@@ -65,13 +67,22 @@ async function use(client) {
 }
 
 const client = new Client({ name: 'mcp-wsgi-tests', version: '1.0.0' }, { capabilities: {} });
-const transport = new StreamableHTTPClientTransport(new URL(process.argv[2]));
+const target = process.argv[2];
+const overStdio = target.startsWith('stdio:');
+function open() {
+  if (!overStdio) return new StreamableHTTPClientTransport(new URL(target));
+  const [command, ...args] = JSON.parse(target.slice('stdio:'.length));
+  return new StdioClientTransport({ command, args });
+}
+const transport = open();
+// This transport does not keep the version, but is told it once it is agreed on.
+if (overStdio) transport.setProtocolVersion = (version) => (transport.protocolVersion = version);
 try {
   await client.connect(transport);
   report('connect', true, transport.protocolVersion);
   await use(client);
   // close() only drops the connections; a client that is done says so to the server as well.
-  await transport.terminateSession();
+  if (!overStdio) await transport.terminateSession();
   await client.close();
   report('session', true, 'closed');
 } catch (error) {
