@@ -1,0 +1,84 @@
+"""Sessions of the older versions."""
+
+from __future__ import annotations
+
+from .clients import CLAUDE_CODE, LEGACY
+from .findings import Check, Opinion, broken, check, fine, note, skipped, some
+from .patient import Patient
+from .raw import NoAnswer, Sent
+
+__all__ = ["CHECKS", "end_sessions"]
+
+CHECKS: list[Check] = []
+
+_REPEATS = 8
+_MAX_ENDED = 50
+
+
+@check(CHECKS, "session-workers", "the same session, on new connections", era="legacy")
+def _workers(patient: Patient) -> Opinion:
+    answers = [patient.send(patient.legacy_request("ping", id=number)) for number in range(_REPEATS)]
+    lost = sum(answer.result is None for answer in answers)
+    if not lost:
+        return fine("Each request is answered.")
+    if lost == _REPEATS:
+        return broken("No request after initialize is answered.", "Keep the session between requests.", LEGACY)
+    return broken(
+        f"{lost} of {_REPEATS} requests are refused: it seems that several workers do not share their sessions.",
+        "Use no sessions, or share them among all workers.",
+        LEGACY,
+    )
+
+
+@check(CHECKS, "session-unknown", "a session that the server does not know", era="legacy")
+def _unknown(patient: Patient) -> Opinion:
+    answer = patient.send(patient.legacy_request("ping", change={"Mcp-Session-Id": "mcp-wsgi-doctor-gone"}))
+    if not patient.session:
+        if answer.result is not None:
+            return fine("There are no sessions, and the header is ignored.")
+        return some(
+            "There are no sessions, and yet a session id is refused.",
+            "Ignore the header.",
+            "clients that keep a session id from before",
+        )
+    if answer.status == 404:
+        return fine("It is answered with 404, so clients begin a new one.")
+    if answer.result is not None:
+        return note("A session id that was never given out is accepted.", "Answer 404.")
+    return some(
+        f"It is answered with HTTP {answer.status}, so clients do not begin a new session.", "Answer 404.", CLAUDE_CODE
+    )
+
+
+@check(CHECKS, "session-missing", "a request without its session id", era="legacy")
+def _missing(patient: Patient) -> Opinion:
+    if not patient.session:
+        return skipped("There are no sessions.")
+    answer = patient.send(patient.legacy_request("ping", change={"Mcp-Session-Id": None}))
+    if answer.status == 400 or answer.result is not None:
+        return fine("It is refused with 400." if answer.status == 400 else "It is served.")
+    return note(f"It is refused with HTTP {answer.status}, where 400 is asked for.")
+
+
+@check(CHECKS, "session-id", "the session id itself", era="legacy")
+def _visible(patient: Patient) -> Opinion:
+    if not patient.session:
+        return skipped("There are no sessions.")
+    if not (patient.session.isascii() and patient.session.isprintable() and " " not in patient.session):
+        return some("It holds characters that headers do not carry.", "Use visible ASCII characters.", LEGACY)
+    if len(patient.session) < 16:
+        return note("It is short enough to be guessed.", "Use a random id, such as a UUID.")
+    return fine("It is long, and of visible characters.")
+
+
+def end_sessions(patient: Patient) -> None:
+    """End the sessions that the examination began, as far as the server lets it."""
+    for session in patient.sessions[:_MAX_ENDED]:
+        headers = [("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]
+        sent = Sent(what="the end of a session", method="DELETE", path=patient.path, headers=headers, head_only=True)
+        try:
+            answer = patient.wire.send(sent)
+        except NoAnswer:
+            return
+        if answer.status in (405, 501):
+            return
