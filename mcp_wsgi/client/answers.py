@@ -12,11 +12,20 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..exceptions import ConfigurationError, InternalError, InvalidParamsError, MCPError, MethodNotFoundError
 from ..protocol.codec import encode
-from .asked import ElicitAnswer, ElicitQuestion, SampleQuestion
+from .asked import ElicitAnswer, ElicitQuestion, SampleMessage, SampleQuestion
 from .forms import check_form, fill_defaults
 from .wire import LOGGER, json_type, shown
 
-__all__ = ["Answers", "ElicitHandler", "Roots", "SampleHandler"]
+__all__ = [
+    "Answers",
+    "ElicitAnswer",
+    "ElicitHandler",
+    "ElicitQuestion",
+    "Roots",
+    "SampleHandler",
+    "SampleMessage",
+    "SampleQuestion",
+]
 
 #: What answers an elicitation: content accepts, ``None`` declines, an ``ElicitAnswer`` says which.
 ElicitHandler: TypeAlias = "Callable[[ElicitQuestion], Mapping[str, Any] | ElicitAnswer | None]"

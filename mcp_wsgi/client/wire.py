@@ -19,6 +19,7 @@ __all__ = [
     "json_type",
     "need_mapping",
     "need_text",
+    "plain",
     "read_base64",
     "read_each",
     "shown",
@@ -45,6 +46,12 @@ def json_type(value: object) -> str:
 def shown(text: str, limit: int = 80) -> str:
     """Write foreign text so that it can stand in one line of a log or message: quoted, printable and short."""
     return ascii(text if len(text) <= limit else text[: limit - 3] + "...")
+
+
+def plain(text: str, limit: int = 250) -> str:
+    """Write a sentence with foreign parts so that it stays one short and printable line."""
+    line = "".join(each if each.isprintable() else "?" for each in text[:limit])
+    return line if len(text) <= limit else line[:-3] + "..."
 
 
 def get_text(raw: Mapping[str, Any], name: str) -> str | None:
