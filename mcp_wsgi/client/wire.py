@@ -31,7 +31,7 @@ LOGGER = logging.getLogger("mcp_wsgi.client")
 T = TypeVar("T")
 
 #: How many malformed entries of one list are named one by one.
-_NAMED = 5
+_NAMED = 20
 _STANDARD = str.maketrans("-_", "+/", " \t\r\n\f=")
 
 

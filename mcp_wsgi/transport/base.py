@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, TypeAlias
 
 from ..exceptions import RequestCancelledError, RequestTimeoutError
+from ..protocol.headers import HasParamHeaders
 
 __all__ = ["Deadline", "Exchange", "Message", "Transport", "ignore"]
 
@@ -106,7 +107,7 @@ class Exchange:
         deadline: Deadline,
         *,
         on_message: Callable[[Message], None] = ignore,
-        tool: Mapping[str, Any] | None = None,
+        tool: HasParamHeaders | Mapping[str, Any] | None = None,
     ) -> None:
         self.deadline = deadline
         self.on_message = on_message

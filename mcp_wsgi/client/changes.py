@@ -1,0 +1,136 @@
+"""The listeners of a client, in both eras."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..exceptions import ClientClosedError, ClientError, ConfigurationError, MCPError
+from ..transport.base import Message
+from .calls import Call, Calls, Cancel
+from .listen import Listener, ListenFilter
+from .options import Options
+from .session import Connection, Session
+
+__all__ = ["Changes"]
+
+logger = logging.getLogger("mcp_wsgi.client")
+
+
+class Changes:
+    """Open listeners and keep them supplied.
+
+    Args:
+        session: The session of the client.
+        calls: What performs its requests.
+        options: Its options.
+        capabilities: Gives what the server says it can do.
+    """
+
+    def __init__(
+        self, session: Session, calls: Calls, options: Options, capabilities: Callable[[], Mapping[str, Any]]
+    ) -> None:
+        self._session = session
+        self._calls = calls
+        self._options = options
+        self._capabilities = capabilities
+        self._lock = threading.Lock()
+        self._listeners: dict[Listener, None] = {}
+        self._closed = False
+        session.renewed = self._resubscribe
+
+    def listen(self, wanted: Mapping[str, Any], timeout: float | None) -> Listener:
+        """Open a listener for what is wanted, in the words of ``subscriptions/listen``.
+
+        Raises:
+            ConfigurationError: Nothing is wanted.
+            MCPError: The server refuses.
+            ClientError: There is no answer.
+        """
+        wanted = {member: value for member, value in wanted.items() if value}
+        if not wanted:
+            raise ConfigurationError("Say what to listen for: tools_list_changed=True, for example")
+        chosen = ListenFilter(wanted)
+        if self._session.connection().modern:
+            return self._open_modern(chosen, self._options.timeout if timeout is None else timeout)
+        return self._open_legacy(chosen)
+
+    def notified(self, message: Message) -> None:
+        """Give a notification of a legacy server to those who wait for it."""
+        with self._lock:
+            listeners = [listener for listener in self._listeners if listener.is_fed]
+        for listener in listeners:
+            listener.post(message)
+
+    def close(self) -> None:
+        """End all listeners; whoever iterates gets ``ClientClosedError``."""
+        with self._lock:
+            self._closed = True
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener.fail(ClientClosedError("The client was closed"))
+
+    def _open_modern(self, wanted: ListenFilter, timeout: float | None) -> Listener:
+        def run(cancel: Cancel, post: Callable[[Message], None]) -> None:
+            def take(message: Message) -> None:
+                post(message)
+                self._calls.notice(message)
+
+            params = {"notifications": wanted.wanted}
+            self._calls.perform(
+                Call(method="subscriptions/listen", params=params, endless=True, cancel=cancel, on_message=take)
+            )
+
+        listener = Listener(wanted, run, self._drop)
+        self._keep(listener)
+        listener.open(timeout)
+        return listener
+
+    def _open_legacy(self, wanted: ListenFilter) -> Listener:
+        honoured = wanted.honoured_by(self._capabilities())
+        listener = Listener(wanted, None, self._leave)
+        self._keep(listener)
+        try:
+            self._session.listen()
+            for uri in honoured.get("resourceSubscriptions", ()):
+                self._calls.perform(Call(method="resources/subscribe", params={"uri": uri}))
+        except BaseException:
+            self._drop(listener)
+            raise
+        listener.open(None, honoured)
+        return listener
+
+    def _keep(self, listener: Listener) -> None:
+        with self._lock:
+            if self._closed:
+                raise ClientClosedError("The client is closed")
+            self._listeners[listener] = None
+
+    def _drop(self, listener: Listener) -> None:
+        with self._lock:
+            self._listeners.pop(listener, None)
+
+    def _subscribed(self) -> set[str]:
+        with self._lock:
+            return {uri for listener in self._listeners for uri in listener.honoured.get("resourceSubscriptions", ())}
+
+    def _leave(self, listener: Listener) -> None:
+        """End the subscriptions of a legacy listener that no other one has."""
+        self._drop(listener)
+        mine = set(listener.honoured.get("resourceSubscriptions", ())) - self._subscribed()
+        if self._closed:
+            return
+        for uri in sorted(mine):
+            self._unsubscribe(uri)
+
+    def _unsubscribe(self, uri: str) -> None:
+        try:
+            self._calls.perform(Call(method="resources/unsubscribe", params={"uri": uri}))
+        except (ClientError, MCPError) as error:
+            logger.info("%s could not be told that nobody listens any more: %s", self._session.address, error)
+
+    def _resubscribe(self, connection: Connection) -> None:
+        for uri in sorted(self._subscribed()):
+            self._calls.send(connection, Call(method="resources/subscribe", params={"uri": uri}))

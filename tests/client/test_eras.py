@@ -1,0 +1,198 @@
+"""The era decision against servers that answer in every way, in every order, and change meanwhile.
+
+A verdict is never wrong: after a call that worked, the client speaks an era that the server speaks. It never sticks
+when it should not: what says nothing of the era leaves none, and one that is no longer true goes with the next call.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from mcp_wsgi.client import Client
+from mcp_wsgi.exceptions import ClientError, MCPError, TransportError
+from tests.client.peers import LEGACY, MODERN, PROGRAM, Fault, Refusal, Way, http_peer
+
+PROBE_SECONDS = 0.4
+CODES = (-32600, -32601, -32602, -32603, -32700, -32000, -32001, -32002, 0)
+
+errors = st.builds(
+    Refusal,
+    status=st.sampled_from([200, 400, 404, 405, 422]),
+    code=st.sampled_from(CODES),
+    identity=st.sampled_from(["own", "null", "absent", "other"]),
+)
+pages = st.builds(
+    Refusal, status=st.sampled_from([400, 404, 405, 406, 415, 422]), text=st.sampled_from(["", "No", "<h1>No</h1>"])
+)
+silences = st.sampled_from([Refusal(silent=True), Refusal(late=True, code=-32601)])
+
+
+http_refusals = st.one_of(errors, pages, silences)
+stdio_refusals = st.one_of(
+    st.builds(Refusal, code=st.sampled_from(CODES), identity=st.sampled_from(["own", "null", "absent"])), silences
+)
+faults = st.one_of(
+    st.builds(Fault, status=st.sampled_from([401, 403, 500, 502, 503, 504]), as_error=st.booleans()),
+    st.just(Fault(status=0)),
+)
+
+
+def ways(refusals: st.SearchStrategy[Refusal], dying: list[str]) -> st.SearchStrategy[Way]:
+    modern = st.builds(Way, modern=st.just(True), legacy=st.booleans(), names_versions_first=st.booleans())
+    legacy = st.builds(
+        Way, modern=st.just(False), legacy=st.just(True), refusal=refusals, dies=st.sampled_from(["", *dying])
+    )
+    return modern | legacy
+
+
+class Eras(RuleBasedStateMachine):
+    """What is common to both transports: clients that share what they remember, and one server."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack = ExitStack()
+        self.verdicts: dict[str, str] = {}
+        self.clients: list[Client] = []
+        self.way = Way(modern=True, legacy=False)
+
+    def teardown(self) -> None:
+        for client in self.clients:
+            client.close()
+        self.stack.close()
+
+    def make(self, **options: Any) -> Client:
+        raise NotImplementedError
+
+    def become(self, way: Way) -> None:
+        raise NotImplementedError
+
+    def client(self, **options: Any) -> Client:
+        client = self.make(verdicts=self.verdicts, probe_timeout=PROBE_SECONDS, timeout=10, **options)
+        self.clients.append(client)
+        return client
+
+    @precondition(lambda self: len(self.clients) < 4)
+    @rule()
+    def a_client_comes(self) -> None:
+        self.use(self.client())
+
+    @precondition(lambda self: self.clients)
+    @rule(data=st.data())
+    def a_client_calls(self, data: st.DataObject) -> None:
+        self.use(data.draw(st.sampled_from(self.clients)))
+
+    @precondition(lambda self: self.clients)
+    @rule(data=st.data())
+    def a_client_goes(self, data: st.DataObject) -> None:
+        client = data.draw(st.sampled_from(self.clients))
+        self.clients.remove(client)
+        client.close()
+
+    @precondition(lambda self: self.clients)
+    @rule(data=st.data())
+    def a_client_forgets(self, data: st.DataObject) -> None:
+        client = data.draw(st.sampled_from(self.clients))
+        client.forget()
+        assert self.verdicts == {}
+
+    @rule(version=st.sampled_from([MODERN, LEGACY, "2025-06-18"]))
+    def a_client_that_speaks_one_version_only(self, version: str) -> None:
+        before = dict(self.verdicts)
+        with self.make(verdicts=self.verdicts, protocol_version=version, timeout=3, probe_timeout=PROBE_SECONDS) as one:
+            try:
+                found = one.list_tools()
+            except (MCPError, ClientError):
+                assert version not in self.way.supported
+            else:
+                assert [tool.name for tool in found] == ["now"]
+                assert version in self.way.supported
+        assert self.verdicts == before
+
+    def use(self, client: Client) -> None:
+        found = client.list_tools()
+        assert [tool.name for tool in found] == ["now"]
+        self.is_right(client)
+
+    def is_right(self, client: Client) -> None:
+        note(f"{client.era} {client.protocol_version} from {self.way}")
+        assert client.protocol_version in self.way.supported
+        assert (client.era == "modern") == (client.protocol_version == MODERN)
+
+    @invariant()
+    def what_is_remembered_is_a_version(self) -> None:
+        assert set(self.verdicts.values()) <= {MODERN, LEGACY, "2025-06-18"}
+        assert len(self.verdicts) <= 1
+
+
+class HTTPEras(Eras):
+    def __init__(self) -> None:
+        super().__init__()
+        self.peer = self.stack.enter_context(http_peer())
+
+    def make(self, **options: Any) -> Client:
+        return Client(self.peer.url, **options)
+
+    @rule(way=ways(http_refusals, []))
+    def the_server_becomes_another_one(self, way: Way) -> None:
+        self.way = way
+        self.peer.become(way)
+
+    @rule(fault=faults)
+    def a_new_client_meets_a_fault(self, fault: Fault) -> None:
+        before = dict(self.verdicts)
+        # A connection that closes is tried again by nobody; each request that a new client makes first meets the fault.
+        self.peer.faults = [fault]
+        client = self.client()
+        with pytest.raises(TransportError) as caught:
+            client.list_tools()
+        self.peer.faults = []
+        if fault.status:
+            assert getattr(caught.value, "status", None) == fault.status
+        assert self.verdicts == before
+        self.use(client)
+
+
+class StdioEras(Eras):
+    def __init__(self) -> None:
+        super().__init__()
+        folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="mcp-wsgi-eras-")))
+        self.file = folder / "way.json"
+        self.file.write_text(self.way.to_json())
+
+    def make(self, **options: Any) -> Client:
+        return Client([sys.executable, "-S", "-E", str(PROGRAM), str(self.file)], **options)
+
+    @rule(way=ways(stdio_refusals, ["probe", "handshake"]))
+    def the_server_becomes_another_one(self, way: Way) -> None:
+        """A process serves in the way in which it began; so the clients of the old one go with it."""
+        for client in self.clients:
+            client.close()
+        self.clients.clear()
+        self.way = way
+        self.file.write_text(way.to_json())
+
+
+def machine(kind: type[Eras], share: float) -> Callable[[], type]:
+    case = kind.TestCase
+    profile = settings()
+    case.settings = settings(
+        max_examples=max(5, int(profile.max_examples * share)),
+        stateful_step_count=12,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    return case
+
+
+TestHTTPEras = machine(HTTPEras, 0.2)
+TestStdioEras = machine(StdioEras, 0.1)
