@@ -1,0 +1,6 @@
+"""A server that never reads."""
+
+import time
+
+while True:
+    time.sleep(1)
