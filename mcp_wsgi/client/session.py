@@ -189,7 +189,8 @@ class Session:
         try:
             return self._negotiate(remembered)
         except (MCPError, NegotiationError):
-            self._options.verdicts.pop(self.address, None)
+            if self._options.protocol_version is None:
+                self._options.verdicts.pop(self.address, None)
             raise
 
     def _negotiate(self, remembered: str | None, *, old: bool = False) -> Connection:
