@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..exceptions import ArgumentError, EncodeError, RegistrationError, RemoteProtocolError
+from ..exceptions import ArgumentError, EncodeError, ParseError, RegistrationError, RemoteProtocolError
 from ..protocol.codec import decode, encode
 from ..protocol.param_headers import ParamHeaderError, collect_param_headers
 from .entries import ToolInfo
@@ -97,6 +97,6 @@ def _compile(name: str, text: bytes) -> Callable[[Any], None] | None:
 
     try:
         return compile_validator(decode(text), what="output schema")
-    except (RegistrationError, RecursionError) as error:
+    except (ParseError, RegistrationError, RecursionError) as error:
         LOGGER.warning("The results of the tool %s are not checked: %s", name, plain(str(error)))
         return None

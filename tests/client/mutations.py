@@ -31,7 +31,7 @@ def mutated(draw: st.DrawFn, valid: st.SearchStrategy[Any]) -> Any:
         if way and draw(st.booleans()) and isinstance(holder, dict):
             del holder[last]
         elif way:
-            holder[last] = draw(_odd | json_values)
+            holder[last] = copy.deepcopy(draw(_odd | json_values))
         else:
-            value = draw(_odd | json_values)
+            value = copy.deepcopy(draw(_odd | json_values))
     return value
