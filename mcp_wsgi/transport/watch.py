@@ -1,0 +1,241 @@
+"""The time of one exchange, and its end from another thread.
+
+requests bounds each silence of a server, not the whole answer, and has no way to wake a thread that waits. A
+:class:`Watch` knows the socket that its exchange uses: it sets the time that is left before each read, and shuts the
+socket down when the exchange is given up.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+from urllib3.util.wait import wait_for_write
+
+from ..exceptions import ClientClosedError, ClientError, RequestCancelledError, TransportError
+from .base import Deadline
+from .http_names import resolve
+
+__all__ = ["Watch", "current"]
+
+#: How often a thread that waits for something else than a socket's bytes looks whether it is still wanted, in seconds.
+PATIENCE = 0.1
+_BLOCK = 65536
+#: What a connection says that is still being made; the last is Windows'.
+_PENDING = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", errno.EWOULDBLOCK)})
+
+
+class _Socket(Protocol):
+    """What is used of a socket; one that speaks TLS through a proxy of TLS is no ``socket.socket``."""
+
+    def settimeout(self, value: float | None, /) -> None: ...
+    def recv_into(self, buffer: Any, /) -> int: ...
+
+
+class _Current(threading.local):
+    watch: Watch | None = None
+
+
+#: The watch of the request that this thread sends: urllib3 makes its connections in between.
+current = _Current()
+
+
+class Watch:
+    """Bound what one exchange does on the network, and let another thread end it.
+
+    Args:
+        deadline: How long it may take.
+        connect_timeout: Seconds for making a connection, TLS included.
+    """
+
+    __slots__ = ("_failure", "_lock", "_previous", "_socket", "connect_timeout", "deadline")
+
+    def __init__(self, deadline: Deadline, connect_timeout: float) -> None:
+        self.deadline = deadline
+        self.connect_timeout = connect_timeout
+        self._lock = threading.Lock()
+        self._socket: Any = None
+        self._failure: ClientError | None = None
+        self._previous: Watch | None = None
+
+    @property
+    def stopped(self) -> ClientError | None:
+        """Why the exchange is at its end: it was given up, or no time is left."""
+        if self._failure is None:
+            left = self.deadline.remaining()
+            if left is not None and left <= 0:
+                return self.deadline.error()
+        return self._failure
+
+    def check(self) -> float | None:
+        """Give the seconds that are left.
+
+        Raises:
+            ClientError: The exchange was given up, or no time is left.
+        """
+        if self._failure is not None:
+            raise self._failure
+        return self.deadline.check()
+
+    def cancel(self) -> None:
+        """Give the exchange up."""
+        self.abort(RequestCancelledError("The request was cancelled"))
+
+    def close(self) -> None:
+        """End the exchange because its client is closed."""
+        self.abort(ClientClosedError("The client was closed while it waited for the server"))
+
+    def abort(self, reason: ClientError) -> None:
+        """End the exchange, from any thread: the one that waits raises ``reason``."""
+        with self._lock:
+            if self._failure is None:
+                self._failure = reason
+            if self._socket is not None:
+                _shut_down(self._socket)
+
+    def attach(self, sock: Any) -> None:
+        """Take note of the socket to be shut down.
+
+        Raises:
+            ClientError: The exchange was given up already.
+        """
+        with self._lock:
+            self._socket = sock
+        self.check()
+
+    def detach(self) -> None:
+        """Forget the socket: from now on it may be another exchange's."""
+        with self._lock:
+            self._socket = None
+
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Allow what the block reads so many seconds, where that is less than what is left."""
+        deadline = self.deadline
+        left = deadline.remaining()
+        self.deadline = Deadline(seconds if left is None else min(seconds, left))
+        try:
+            yield
+        finally:
+            self.deadline = deadline
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but not longer than the exchange lasts.
+
+        Raises:
+            ClientError: The exchange was given up, or no time is left.
+        """
+        end = time.monotonic() + seconds
+        while (pause := end - time.monotonic()) > 0:
+            left = self.check()
+            time.sleep(min(pause, PATIENCE) if left is None else min(pause, PATIENCE, left))
+        self.check()
+
+    def receive(self, sock: _Socket, buffer: Any) -> int:
+        """Read what comes next into a buffer; give its size, 0 at the end.
+
+        Raises:
+            ClientError: The exchange was given up, or no time is left.
+        """
+        while True:
+            sock.settimeout(self.check())
+            try:
+                size = sock.recv_into(buffer)
+            except TimeoutError:
+                continue
+            if not size and self._failure is not None:
+                raise self._failure
+            return size
+
+    def connect(self, host: str, port: int, bind: Callable[[socket.socket], None]) -> socket.socket:
+        """Make a connection within the time allowed for it.
+
+        Args:
+            host: A name or an address.
+            port: The port.
+            bind: Called with each socket before it is connected.
+
+        Raises:
+            ClientError: The exchange was given up, or no time is left.
+            OSError: No address of the host could be reached.
+        """
+        limit = Deadline(self.connect_timeout)
+
+        def left() -> float:
+            self.check()
+            rest = limit.remaining() or 0.0
+            if not rest:
+                raise TransportError(f"No connection could be made within {self.connect_timeout:g} seconds")
+            return min(rest, PATIENCE)
+
+        failure: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
+        addresses = resolve(host, port, left)
+        for position, (family, kind, proto, _, address) in enumerate(addresses):
+            # The addresses share the time: one that leads nowhere leaves some for the next.
+            share = Deadline((limit.remaining() or 0.0) / (len(addresses) - position))
+            sock = socket.socket(family, kind, proto)
+            try:
+                bind(sock)
+                self._connect(sock, address, left, share)
+            except ClientError:
+                sock.close()
+                raise
+            except OSError as error:
+                sock.close()
+                failure = error
+            else:
+                return sock
+        left()
+        raise failure
+
+    def _connect(self, sock: socket.socket, address: Any, left: Callable[[], float], share: Deadline) -> None:
+        sock.setblocking(False)
+        code = sock.connect_ex(address)
+        if code in _PENDING:
+            # In slices: not on every system does a shutdown wake whoever waits for a connection.
+            while not wait_for_write(sock, left()):
+                if not share.remaining():
+                    raise TimeoutError
+            code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise OSError(code, os.strerror(code))
+        # For the handshake of TLS and what a proxy wants; reading has its own time.
+        sock.settimeout(self._least(self.connect_timeout))
+        self.attach(sock)
+
+    def _least(self, seconds: float) -> float:
+        left = self.check()
+        return seconds if left is None else min(seconds, left)
+
+    def send(self, sock: Any, data: bytes) -> None:
+        """Send bytes, all of them within the deadline.
+
+        Raises:
+            ClientError: The exchange was given up, or no time is left.
+        """
+        view = memoryview(data)
+        while view:
+            sock.settimeout(self.check())
+            sock.sendall(view[:_BLOCK])
+            view = view[_BLOCK:]
+
+    def __enter__(self) -> Watch:
+        self._previous, current.watch = current.watch, self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        current.watch = self._previous
+
+
+def _shut_down(sock: Any) -> None:
+    while not isinstance(sock, socket.socket):
+        sock = sock.socket
+    with suppress(OSError):
+        # Not the method of an SSL socket, which takes the TLS off while the other thread still reads.
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
