@@ -6,10 +6,14 @@ Nothing that the doctor sends can change anything: it lists tools, and calls one
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..exits import CommandFailed, Exit
 from ..options import header, seconds
+
+if TYPE_CHECKING:
+    from .findings import Check
 
 __all__ = ["add_parser"]
 
@@ -33,6 +37,9 @@ def add_parser(commands: Any) -> None:
     doctor.add_argument(
         "--timeout", type=seconds, default=10.0, help="for each request, in seconds (default: %(default)g)"
     )
+    doctor.add_argument(
+        "--check", action="append", metavar="ID", help="make this check only, by the name in brackets; may be repeated"
+    )
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     doctor.add_argument("--plain", action="store_true", help="print plain text, also in a terminal")
     doctor.add_argument("-v", "--verbose", action="store_true", help="also list what is fine")
@@ -54,10 +61,11 @@ def _run(arguments: argparse.Namespace) -> int:
         wire = Wire(arguments.url, timeout=arguments.timeout, headers=headers)
     except ValueError as error:
         raise CommandFailed(f"{arguments.url!r} is no URL of an MCP endpoint: {error}", Exit.USAGE) from None
+    checks = _chosen(arguments.check)
     patient = Patient(wire=wire, path=wire.path, origin=arguments.origin or INSPECTOR_ORIGIN)
     try:
         with output.progress("doctor") as progress:
-            examination = examine(patient, report=progress)
+            examination = examine(patient, report=progress, checks=checks)
     except NoAnswer as error:
         raise CommandFailed(
             f"The server at {wire.authority} {error.reason}. Check the URL, and that it runs.",
@@ -71,3 +79,13 @@ def _run(arguments: argparse.Namespace) -> int:
     if not examination.admitted:
         return Exit.UNAUTHORIZED
     return Exit.FAULT if examination.has_faults else Exit.OK
+
+
+def _chosen(names: list[str] | None) -> Sequence[Check]:
+    from .examination import CHECKS
+
+    known = {check.id: check for check in CHECKS}
+    for name in names or ():
+        if name not in known:
+            raise CommandFailed(f"There is no check {name!r}. There are: {', '.join(known)}.", Exit.USAGE)
+    return [known[name] for name in names] if names else CHECKS

@@ -38,10 +38,11 @@ def _discover(patient: Patient) -> Opinion:
 @check(CHECKS, "legacy-initialize", "initialize, with which older clients begin")
 def _initialize(patient: Patient) -> Opinion:
     if patient.legacy:
-        version = ((patient.initialized and patient.initialized.result) or {}).get("protocolVersion")
+        version = patient.initialized_result.get("protocolVersion")
         if version not in LEGACY_VERSIONS:
             shown = shorten(one_line(str(version)), 40)
-            return some(f"It answers the version {shown!r}, which nobody knows.", "Answer a published one.", LEGACY)
+            opinion = some(f"It answers the version '{shown}', which nobody knows.", "Answer a published one.", LEGACY)
+            return patient.seen(opinion, patient.initialized)
         return fine(f"The server speaks {version}.")
     answer = patient.send(patient.opening("legacy"))
     data = (answer.message.get("error") or {}).get("data")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit
 
@@ -45,26 +45,30 @@ class Examination:
         return any(finding.verdict.is_fault for finding in self.findings)
 
 
-def examine(patient: Patient, *, report: Callable[[int, int, str], None]) -> Examination:
+def examine(
+    patient: Patient, *, report: Callable[[int, int, str], None], checks: Sequence[Check] = CHECKS
+) -> Examination:
     """Examine a server.
 
     Args:
         patient: The server.
         report: Told before each check how many are done, how many there are, and what is next.
+        checks: What to look at, in this order.
 
     Raises:
         NoAnswer: It cannot be reached.
     """
-    report(0, len(CHECKS), "connecting")
+    report(0, len(checks), "connecting")
     findings = [_finding(name, title, opinion) for name, title, opinion in _begin(patient)]
     admitted = bool(patient.eras) or not _wants_login(patient)
     if not admitted:
         answer = patient.answers[-1][1]
         opinion = wellknown.check_resource(patient, answer.header("www-authenticate"))
+        opinion = patient.seen(opinion, answer)
         findings.append(_finding("login", "what the server tells of its login", opinion))
     silent = 0
-    for number, check in enumerate(CHECKS):
-        report(number, len(CHECKS), check.title)
+    for number, check in enumerate(checks):
+        report(number, len(checks), check.title)
         if silent >= _PATIENCE:
             findings.append(_finding(check.id, check.title, skipped("The server has stopped to answer.")))
             continue
@@ -163,5 +167,6 @@ def _nothing(patient: Patient, answer: Answer) -> Opinion:
     )
     old = patient.send(sent)
     if old.status == 200 and old.media_type == "text/event-stream":
-        opinion = note("Only the transport of 2024-11-05 is spoken here; most clients have left it.", "Serve POST.")
+        says = "Only the transport of 2024-11-05 is spoken here; most clients have left it."
+        opinion = patient.seen(note(says, "Serve POST."))
     return opinion

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .clients import CHATGPT, CLAUDE, EVERYBODY
 from .findings import Check, Opinion, check, fine, note, skipped, some
-from .patient import Patient, describe
-from .raw import Answer, Sent
+from .patient import Patient
 
 __all__ = ["CHECKS"]
 
@@ -13,12 +12,6 @@ CHECKS: list[Check] = []
 
 _SLOW_SECONDS = 2.0
 _TOO_SLOW_SECONDS = 8.0
-
-
-def _about(opinion: Opinion, sent: Sent, answer: Answer) -> Opinion:
-    from dataclasses import replace
-
-    return replace(opinion, sent=f"{sent.method} {sent.path}: {sent.what}", came=describe(answer))
 
 
 @check(CHECKS, "html", "pages for people among the answers")
@@ -32,18 +25,18 @@ def _html(patient: Patient) -> Opinion:
                 "Answer JSON-RPC errors in JSON, also where the framework refuses.",
                 EVERYBODY,
             )
-            return _about(opinion, sent, answer)
+            return patient.seen(opinion, answer)
     return fine("No POST is answered with a page for people.")
 
 
 @check(CHECKS, "time", "how long answers take")
 def _time(patient: Patient) -> Opinion:
-    sent, answer = max(patient.answers, key=lambda pair: pair[1].seconds)
+    answer = max((answer for _, answer in patient.answers), key=lambda answer: answer.seconds)
     says = f"The slowest answer took {answer.seconds:.2f} s."
     if answer.seconds > _TOO_SLOW_SECONDS:
-        return _about(some(says, "Answer faster, or keep a worker warm.", CLAUDE, CHATGPT), sent, answer)
+        return patient.seen(some(says, "Answer faster, or keep a worker warm.", CLAUDE, CHATGPT), answer)
     if answer.seconds > _SLOW_SECONDS:
-        return _about(note(says), sent, answer)
+        return patient.seen(note(says), answer)
     return fine(says)
 
 
@@ -51,15 +44,15 @@ def _time(patient: Patient) -> Opinion:
 def _streams(patient: Patient) -> Opinion:
     # An answer that says how long it is was complete when it was sent.
     streams = [
-        pair
-        for pair in patient.answers
-        if pair[1].media_type == "text/event-stream" and pair[1].header("content-length") is None
+        answer
+        for _, answer in patient.answers
+        if answer.media_type == "text/event-stream" and answer.header("content-length") is None
     ]
-    for sent, answer in streams:
+    for answer in streams:
         caching = (answer.header("cache-control") or "").lower()
         if "no-cache" not in caching and "no-store" not in caching:
-            return _about(note("A stream does not say Cache-Control: no-cache."), sent, answer)
+            return patient.seen(note("A stream does not say Cache-Control: no-cache."), answer)
         if (answer.header("x-accel-buffering") or "").lower() != "no":
             opinion = note("A stream does not say X-Accel-Buffering: no, so nginx may hold it back until its end.")
-            return _about(opinion, sent, answer)
+            return patient.seen(opinion, answer)
     return fine("They are told not to hold them back.") if streams else skipped("No answer was a stream.")

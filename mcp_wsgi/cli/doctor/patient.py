@@ -53,6 +53,11 @@ class Patient:
         """The eras that the server speaks."""
         return tuple(era for era, spoken in (("modern", self.modern), ("legacy", self.legacy)) if spoken)
 
+    @property
+    def initialized_result(self) -> Mapping[str, Any]:
+        """The result of the handshake, empty where there is none."""
+        return (self.initialized.result if self.initialized is not None else None) or {}
+
     def send(self, sent: Sent) -> Answer:
         """Send a request, and remember what came.
 
@@ -72,11 +77,14 @@ class Patient:
             self.sessions.append(session)
         return answer
 
-    def seen(self, opinion: Opinion) -> Opinion:
-        """Write into an opinion what was sent and what came, the last time."""
-        if opinion.sent or not self.trace:
+    def seen(self, opinion: Opinion, about: Answer | None = None) -> Opinion:
+        """Write into an opinion what was sent and what came: with that answer, or the last time."""
+        exchanges: Sequence[tuple[Sent, Answer | NoAnswer]] = self.trace
+        if about is not None:
+            exchanges = [pair for pair in self.answers if pair[1] is about]
+        if opinion.sent or not exchanges:
             return opinion
-        sent, answer = self.trace[-1]
+        sent, answer = exchanges[-1]
         return replace(opinion, sent=f"{sent.method} {sent.path}: {sent.what}", came=describe(answer))
 
     # Requests
@@ -183,6 +191,6 @@ def describe(answer: Answer | NoAnswer) -> str:
         parts.append("a result")
     elif answer.body:
         parts.append(f'"{shorten(one_line(answer.body[:400].decode("utf-8", "replace")), 80)}"')
-    elif answer.status not in (204, 304):
+    elif answer.has_body:
         parts.append("no body")
     return ", ".join(parts)

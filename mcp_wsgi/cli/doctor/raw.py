@@ -67,6 +67,8 @@ class Answer:
     headers: Headers = ()
     body: bytes = b""
     seconds: float = 0.0
+    #: Whether the body was read.
+    has_body: bool = True
     #: The JSON-RPC messages of the body, or of the events of a stream, as far as they were read.
     messages: Sequence[Any] = field(default=())
 
@@ -157,10 +159,12 @@ class Wire:
             status, headers = reader.head()
             body: bytes = b""
             messages: list[Any] = []
-            if not (sent.method == "HEAD" or sent.head_only or status in (204, 304)):
+            has_body = not (sent.method == "HEAD" or sent.head_only or status in (204, 304))
+            if has_body:
                 body, messages = _read_body(reader, headers)
+        seconds = time.monotonic() - start
         return Answer(
-            status=status, headers=headers, body=body, seconds=time.monotonic() - start, messages=tuple(messages)
+            status=status, headers=headers, body=body, has_body=has_body, messages=tuple(messages), seconds=seconds
         )
 
     def _connect(self) -> socket.socket:

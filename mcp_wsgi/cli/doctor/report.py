@@ -69,21 +69,15 @@ def _print_finding(output: Output, finding: Finding, width: int) -> None:
     if brief:
         return
     for name, value in (("sent", finding.sent), ("came", finding.came), ("change", finding.change)):
-        if value:
-            _wrapped(output, f"{name + ':':8}{value}", width, "dim" if name != "change" else "")
-    if finding.whom:
-        _wrapped(output, f"{'fails:':8}{', '.join(finding.whom)}", width)
+        _wrapped(output, value, width, label=name, style="" if name == "change" else "dim")
+    _wrapped(output, ", ".join(finding.whom), width, label="affects")
 
 
-def _wrapped(output: Output, text: str, width: int, style: str = "") -> None:
-    hanging = " " * (10 if text[6:8] == "  " or text[:7] == "change:" else 2)
-    for line in textwrap.wrap(one_line_kept(text), width, initial_indent="  ", subsequent_indent=hanging):
+def _wrapped(output: Output, text: str, width: int, *, label: str = "", style: str = "") -> None:
+    """Print a text, indented and wrapped, behind its label; nothing where it is empty."""
+    first = "  " + (f"{label}:".ljust(9) if label else "")
+    for line in textwrap.wrap(text, width, initial_indent=first, subsequent_indent=" " * len(first)):
         output.text(line, style)
-
-
-def one_line_kept(text: str) -> str:
-    """Make a text harmless and put it on one line, keeping the spaces in it."""
-    return one_line(text) if "\n" in text else text
 
 
 def _print_whom(output: Output, examination: Examination, width: int) -> None:

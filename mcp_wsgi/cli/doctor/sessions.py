@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .clients import CLAUDE_CODE, LEGACY
 from .findings import Check, Opinion, broken, check, fine, note, skipped, some
 from .patient import Patient
@@ -12,22 +14,24 @@ __all__ = ["CHECKS", "end_sessions"]
 CHECKS: list[Check] = []
 
 _REPEATS = 8
+_SHORT = 16
+_KEEP = "Use no sessions, or share them among all workers."
 _MAX_ENDED = 50
 
 
 @check(CHECKS, "session-workers", "the same session, on new connections", era="legacy")
 def _workers(patient: Patient) -> Opinion:
-    answers = [patient.send(patient.legacy_request("ping", id=number)) for number in range(_REPEATS)]
-    lost = sum(answer.result is None for answer in answers)
-    if not lost:
+    refused = [
+        patient.seen(broken("No request after initialize is answered.", _KEEP, LEGACY))
+        for number in range(_REPEATS)
+        if patient.send(patient.legacy_request("ping", id=number)).result is None
+    ]
+    if not refused:
         return fine("Each request is answered.")
-    if lost == _REPEATS:
-        return broken("No request after initialize is answered.", "Keep the session between requests.", LEGACY)
-    return broken(
-        f"{lost} of {_REPEATS} requests are refused: it seems that several workers do not share their sessions.",
-        "Use no sessions, or share them among all workers.",
-        LEGACY,
-    )
+    if len(refused) == _REPEATS:
+        return refused[0]
+    says = f"{len(refused)} of {_REPEATS} requests are refused: it seems that workers do not share their sessions."
+    return replace(refused[0], says=says)
 
 
 @check(CHECKS, "session-unknown", "a session that the server does not know", era="legacy")
@@ -65,9 +69,11 @@ def _visible(patient: Patient) -> Opinion:
     if not patient.session:
         return skipped("There are no sessions.")
     if not (patient.session.isascii() and patient.session.isprintable() and " " not in patient.session):
-        return some("It holds characters that headers do not carry.", "Use visible ASCII characters.", LEGACY)
-    if len(patient.session) < 16:
-        return note("It is short enough to be guessed.", "Use a random id, such as a UUID.")
+        opinion = some("It holds characters that headers do not carry.", "Use visible ASCII characters.", LEGACY)
+        return patient.seen(opinion, patient.initialized)
+    if len(patient.session) < _SHORT:
+        opinion = note("It is short enough to be guessed.", "Use a random id, such as a UUID.")
+        return patient.seen(opinion, patient.initialized)
     return fine("It is long, and of visible characters.")
 
 
