@@ -41,11 +41,9 @@ logger = logging.getLogger("mcp_wsgi.client")
 
 #: The methods whose answer may be a question (2026-07-28, basic/patterns/mrtr).
 _ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
-_VERSION_CODES = (
-    ErrorCode.HEADER_MISMATCH,
-    ErrorCode.MISSING_CLIENT_CAPABILITY,
-    ErrorCode.UNSUPPORTED_PROTOCOL_VERSION,
-)
+#: What only a modern server says, and of these what leaves no doubt about the version either.
+_PROOF = (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_CLIENT_CAPABILITY)
+_VERSION_CODES = (*_PROOF, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION)
 #: What a server of the other era says to a request of this one, and one of this era to none that this client sends.
 _DOUBTFUL = (ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION, -32000)
 
@@ -166,7 +164,7 @@ class Calls:
         """Send a request; once more where the session was gone, or the version that was spoken proved wrong."""
         connection = self._session.connection()
         try:
-            return connection, self.send(connection, call, extra)
+            result = self.send(connection, call, extra)
         except SessionExpiredError:
             connection = self._session.renew(connection)
         except ServerExitedError:
@@ -179,6 +177,10 @@ class Calls:
             if other is None:
                 raise
             connection = other
+        else:
+            if connection.modern and not connection.verified and "resultType" in result:
+                self._session.confirm(connection)
+            return connection, result
         return connection, self.send(connection, call, extra)
 
     def send(self, connection: Connection, call: Call, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -358,6 +360,6 @@ def _is_doubtful(connection: Connection, error: MCPError | HTTPStatusError) -> b
         return 400 <= error.status < 500 and not isinstance(error, UnauthorizedError)
     if not connection.modern:
         return error.code in _VERSION_CODES
-    if not connection.verified:
+    if not connection.verified and error.code not in _PROOF:
         return True
     return error.code in _DOUBTFUL

@@ -232,7 +232,7 @@ class Client:
     def _described(self) -> Discovery:
         connection = self._session.connection()
         known = self._discovery
-        if known is not None and known[0] is connection:
+        if known is not None and _is_same(known[0], connection):
             return known[1]
         raw = connection.info
         found = self.discover() if raw is None else _read(Discovery.from_wire, raw)
@@ -603,6 +603,10 @@ class Client:
         if raw.get("resultType") == "input_required":
             return _read(InputRequiredResult.from_wire, raw)
         return _read(kind.from_wire, raw)
+
+
+def _is_same(one: Connection, other: Connection) -> bool:
+    return one.transport is other.transport and one.version == other.version and one.info is other.info
 
 
 def _client_info() -> dict[str, str]:

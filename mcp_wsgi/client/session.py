@@ -120,6 +120,12 @@ class Session:
             self._connection = new
             return new if (new.version, new.modern) != (old.version, old.modern) else None
 
+    def confirm(self, old: Connection) -> None:
+        """Take note that the server speaks the version that was remembered or pinned."""
+        with self._lock:
+            if self._connection is old:
+                self._connection = replace(old, verified=True)
+
     def renew(self, old: Connection) -> Connection:
         """Begin a new legacy session in place of one that the server no longer knows."""
         with self._lock:
