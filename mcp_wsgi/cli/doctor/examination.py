@@ -72,28 +72,28 @@ def examine(
         if silent >= _PATIENCE:
             findings.append(_finding(check.id, check.title, skipped("The server has stopped to answer.")))
             continue
-        opinion, answered = _look(check, patient)
-        silent = 0 if answered else silent + 1
-        findings.append(_finding(check.id, check.title, opinion))
+        findings.append(_finding(check.id, check.title, _look(check, patient)))
+        if patient.trace:
+            silent = silent + 1 if isinstance(patient.trace[-1][1], NoAnswer) else 0
     sessions.end_sessions(patient)
     return Examination(patient=patient, findings=tuple(findings), admitted=admitted)
 
 
-def _look(check: Check, patient: Patient) -> tuple[Opinion, bool]:
+def _look(check: Check, patient: Patient) -> Opinion:
     patient.trace.clear()
     if not (check.era == "none" or check.era in patient.eras or (check.era == "any" and patient.eras)):
         spoken = "the protocol" if check.era == "any" else f"the {check.era} era"
-        return skipped(f"The server does not speak {spoken}, or does not let us in."), True
+        return skipped(f"The server does not speak {spoken}, or does not let us in.")
     try:
         opinion = patient.seen(check.look(patient))
     except NoAnswer as error:
         says = f"The server {error.reason}."
-        return patient.seen(broken(says, "See the server's log; each request needs an answer.", EVERYBODY)), False
+        return patient.seen(broken(says, "See the server's log; each request needs an answer.", EVERYBODY))
     if opinion.verdict is not Verdict.OK and any(
         isinstance(answer, Answer) and answer.status == 429 for _, answer in patient.trace
     ):
-        return skipped("The server limits how often it is asked. Try again later."), True
-    return opinion, True
+        return skipped("The server limits how often it is asked. Try again later.")
+    return opinion
 
 
 def _finding(check: str, title: str, opinion: Opinion) -> Finding:

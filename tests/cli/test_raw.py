@@ -1,0 +1,288 @@
+"""The doctor's own HTTP, against servers that send whatever bytes a test wants."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from mcp_wsgi.cli import main
+from mcp_wsgi.cli.doctor.patient import describe
+from mcp_wsgi.cli.doctor.raw import Answer, NoAnswer, Sent, Wire, chunked
+
+PING = Sent(what="ping", method="POST", path="/mcp", headers=[("Content-Length", "2")], body=b"{}")
+
+
+@contextmanager
+def answering(*pieces: bytes, pause: float = 0.0, hold: float = 0.0, context: ssl.SSLContext | None = None):
+    """Answer each connection with these bytes; give the port, and what the last connection sent."""
+    received: list[bytes] = []
+    stop = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while not stop.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection, suppress(OSError):
+                wrapped = context.wrap_socket(connection, server_side=True) if context else connection
+                with wrapped:
+                    received.append(wrapped.recv(65536))
+                    for piece in pieces:
+                        wrapped.sendall(piece)
+                        stop.wait(pause)
+                    stop.wait(hold)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield listener.getsockname()[1], received
+    finally:
+        stop.set()
+        # Closing a socket does not wake who accepts on it.
+        with suppress(OSError), socket.create_connection(listener.getsockname(), timeout=1):
+            pass
+        listener.close()
+        thread.join()
+
+
+def send(port: int, sent: Sent = PING, *, timeout: float = 5.0) -> Answer:
+    return Wire(f"http://127.0.0.1:{port}/mcp", timeout=timeout, headers=[("User-Agent", "test")]).send(sent)
+
+
+def test_bytes_go_out_as_they_are_given() -> None:
+    sent = Sent(
+        what="", method="POST", path="/a?b", headers=[("X", "1"), ("X", "2"), ("user-agent", "mine")], body=b"{}"
+    )
+    with answering(b"HTTP/1.1 204 No\r\n\r\n") as (port, received):
+        assert send(port, sent).status == 204
+    head = f"POST /a?b HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nX: 1\r\nX: 2\r\nuser-agent: mine\r\nConnection: close"
+    assert received[0].decode() == f"{head}\r\n\r\n{{}}"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "body"),
+    [
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n", b'{"a"', b": 1}extra"], b'{"a": 1}'),
+        ([b"HTTP/1.1 200 OK\r\n\r\n{", b"}"], b"{}"),
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(b"x" * 70)], b"x" * 70),
+        ([b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n", b"1"], b"1"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}"], b"{}"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}"], b"{}"),
+    ],
+    ids=["length", "to the end", "chunks", "after 100", "cut short", "false length"],
+)
+def test_bodies_are_read_however_they_are_framed(pieces: list[bytes], body: bytes) -> None:
+    with answering(*pieces, pause=0.02) as (port, _):
+        answer = send(port)
+    assert (answer.status, answer.body) == (200, body)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "reason"),
+    [
+        ([], "closed the connection without an answer"),
+        ([b"HTTP/1.1 200"], "sent no HTTP"),
+        ([b"SSH-2.0-OpenSSH\r\n\r\n"], "sent no HTTP"),
+        ([b"HTTP/1.1 OK\r\n\r\n"], "sent no HTTP"),
+        ([b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 20_000], "sent no HTTP"),
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"], "sent broken chunks"),
+    ],
+    ids=["nothing", "half a line", "another protocol", "no status", "endless headers", "broken chunks"],
+)
+def test_what_is_no_answer_is_named(pieces: list[bytes], reason: str) -> None:
+    with answering(*pieces) as (port, _), pytest.raises(NoAnswer, match=reason) as caught:
+        send(port)
+    assert caught.value.connected
+
+
+def test_an_answer_that_does_not_end_is_left_at_the_deadline() -> None:
+    start = time.monotonic()
+    with (
+        answering(b"HTTP/1.1 200 OK\r\n", *[b"X: y\r\n"] * 50, pause=0.05) as (port, _),
+        pytest.raises(NoAnswer, match="did not answer in time"),
+    ):
+        send(port, timeout=0.3)
+    assert time.monotonic() - start < 1.5
+
+
+def test_a_body_without_bound_is_read_up_to_one() -> None:
+    with answering(b"HTTP/1.1 200 OK\r\n\r\n", *[b"x" * 1024 * 1024] * 6) as (port, _):
+        assert len(send(port).body) <= 4 * 1024 * 1024
+
+
+EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream; a=b\r\n\r\n"
+ANSWER = b'data: {"jsonrpc": "2.0", "id": 1, "result": {"a": 1}}\n\n'
+
+
+def test_a_stream_is_read_no_further_than_the_answer() -> None:
+    note = b': hello\n\ndata: {"method": "notifications/message"}\n\ndata: no JSON\n\n'
+    with answering(EVENTS, note, ANSWER, hold=5) as (port, _):
+        answer = send(port)
+    assert answer.result == {"a": 1}
+    assert answer.seconds < 4
+
+
+def test_a_stream_without_an_answer_is_left_with_what_it_said() -> None:
+    with answering(EVENTS, b"data: 1\n\n", hold=5) as (port, _):
+        answer = send(port, timeout=0.3)
+    assert (answer.messages, answer.message, answer.result, answer.code) == ((1,), {}, None, None)
+
+
+def test_a_stream_that_says_nothing_is_no_answer() -> None:
+    with answering(EVENTS, b":\n\n", hold=5) as (port, _), pytest.raises(NoAnswer, match="in time"):
+        send(port, timeout=0.3)
+
+
+def test_a_stream_with_an_event_without_end_is_left() -> None:
+    with answering(EVENTS, b"data: ", *[b"x" * 1024 * 1024] * 5) as (port, _):
+        assert send(port).messages == ()
+
+
+def test_of_a_head_and_of_a_get_of_a_stream_only_the_head_is_read() -> None:
+    with answering(EVENTS, hold=5) as (port, _):
+        for sent in (
+            Sent(what="", method="HEAD", path="/mcp"),
+            Sent(what="", method="GET", path="/mcp", head_only=True),
+        ):
+            answer = send(port, sent)
+            assert (answer.media_type, answer.has_body) == ("text/event-stream", False)
+
+
+def test_a_server_that_does_not_read_is_named() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    with listener:
+        big = Sent(what="", method="POST", path="/", body=b"x" * 50_000_000)
+        with pytest.raises(NoAnswer, match="does not read"):
+            send(listener.getsockname()[1], big, timeout=0.5)
+
+
+def test_a_server_that_answers_before_it_has_read_is_heard() -> None:
+    sent = Sent(what="", method="POST", path="/", body=b"x" * 5_000_000)
+    # The system may throw the answer away with the connection.
+    with answering(b"HTTP/1.1 413 Too big\r\nContent-Length: 0\r\n\r\n") as (port, _), suppress(NoAnswer):
+        assert send(port, sent).status == 413
+
+
+@pytest.mark.parametrize("url", ["mcp", "ftp://a/", "http:///mcp", "http://a:b/"])
+def test_what_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(ValueError):
+        Wire(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "authority", "path"),
+    [
+        ("http://a", "a", "/"),
+        ("https://a/mcp?b=c", "a", "/mcp?b=c"),
+        ("http://[::1]:8000/mcp", "[::1]:8000", "/mcp"),
+        ("http://A:80/mcp/", "a:80", "/mcp/"),
+    ],
+)
+def test_a_url_is_taken_apart(url: str, authority: str, path: str) -> None:
+    wire = Wire(url)
+    assert (wire.authority, wire.path) == (authority, path)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost"]
+    words += ["-addext", "subjectAltName=DNS:localhost"]
+    try:
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs openssl")
+    return folder
+
+
+def tls(folder: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return context
+
+
+def test_https_is_spoken(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
+    with answering(b"HTTP/1.1 204 No\r\n\r\n", context=tls(certificate)) as (port, _):
+        assert Wire(f"https://localhost:{port}/mcp").send(PING).status == 204
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
+    with (
+        answering(b"HTTP/1.1 204 No\r\n\r\n", context=tls(certificate)) as (port, _),
+        pytest.raises(NoAnswer, match="has a certificate that is refused: self-signed") as caught,
+    ):
+        Wire(f"https://localhost:{port}/mcp").send(PING)
+    assert not caught.value.connected
+
+
+def test_a_server_without_tls_is_named() -> None:
+    with answering(b"HTTP/1.1 400 Bad\r\n\r\n") as (port, _), pytest.raises(NoAnswer, match="does not speak TLS"):
+        Wire(f"https://127.0.0.1:{port}/mcp").send(PING)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (NoAnswer("did not answer in time"), "nothing: the server did not answer in time"),
+        (Answer(status=204, has_body=False), "HTTP 204"),
+        (Answer(status=202), "HTTP 202, no body"),
+        (Answer(status=307, headers=[("location", "/x\x1b")], has_body=False), "HTTP 307, to /x\\x1b"),
+        (Answer(status=307, has_body=False), "HTTP 307, to nowhere"),
+        (Answer(status=200, body=b"a\x07\n b" + b"c" * 200), 'HTTP 200, "a\\x07 b' + "c" * 70 + '..."'),
+        (
+            Answer(
+                status=400, headers=[("content-type", "A/b; c")], messages=[{"error": {"code": "x\n", "message": 5}}]
+            ),
+            'HTTP 400, a/b, error x, ""',
+        ),
+        (Answer(status=200, messages=[{"error": 5}]), "HTTP 200, no body"),
+    ],
+)
+def test_an_answer_is_described_in_one_harmless_line(answer: Answer | NoAnswer, told: str) -> None:
+    assert describe(answer) == told
+
+
+def test_a_server_that_never_answers_is_given_up() -> None:
+    start = time.monotonic()
+    with answering(hold=9) as (port, _):
+        assert main(["doctor", f"http://127.0.0.1:{port}/mcp", "--timeout", "0.2"]) == 3
+    assert time.monotonic() - start < 5
+
+
+def test_a_server_that_stops_to_answer_is_left_after_a_few_requests(capsys: pytest.CaptureFixture[str]) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25"}}).encode()
+    good = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for number in range(3):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                if number:  # the probe is not answered either
+                    connection.sendall(good)
+        listener.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    port = listener.getsockname()[1]
+    assert main(["doctor", f"http://127.0.0.1:{port}/mcp", "--timeout", "0.5", "--json"]) == 1
+    thread.join()
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    broken = [each for each in findings if each["verdict"] == "broken"]
+    assert len(broken) == 3
+    assert all(each["came"].startswith("nothing: the server cannot be reached") for each in broken)
+    assert findings[-1]["says"] == "The server has stopped to answer."
