@@ -110,16 +110,16 @@ def _waiter(descriptor: int) -> Callable[[], object]:
 class PipeWriter:
     """Write whole lines to a pipe from many threads, none of which waits longer than it may.
 
-    On Windows a pipe has no way of not blocking: there a full one blocks until its reader reads or ends.
+    A line that was begun is finished before the next one, also where its writer has given up: a server that is busy and
+    does not read for a while is no reason to end the connection for all that use it.
 
-    Attributes:
-        cut: Whether a line was begun and not finished, so that nothing can follow it.
+    On Windows a pipe has no way of not blocking: there a full one blocks until its reader reads or ends.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._lock = threading.Lock()
-        self.cut = False
+        self._rest = memoryview(b"")
         self._waits = hasattr(select, "poll")
         if self._waits:  # pragma: no branch - Windows
             os.set_blocking(file.fileno(), False)
@@ -135,32 +135,38 @@ class PipeWriter:
             Whether the other end took it: ``False`` when it is closed.
 
         Raises:
-            Exception: What ``check`` raised. ``cut`` then says whether a part had been written.
+            Exception: What ``check`` raised. Then either nothing of the data is written, or it is after all before
+                anything else.
         """
         while not self._lock.acquire(timeout=_step(check())):
             pass
         try:
-            return not self.cut and not self._file.closed and self._write(memoryview(data), check)
+            return self._flush(check) and self._write(memoryview(data), check)
         finally:
             self._lock.release()
 
     def _write(self, data: memoryview, check: Callable[[], float | None]) -> bool:
-        rest = data
+        self._rest = data
         try:
-            while rest:
-                written = _write_some(self._file.fileno(), rest)
-                if written is None:
-                    return False
-                rest = rest[written:]
-                if not written:
-                    left = check()
-                    poller = select.poll()
-                    poller.register(self._file, select.POLLOUT)
-                    poller.poll(_step(left) * 1000)
-        except BaseException:
-            self.cut = len(rest) < len(data)
-            raise
-        return True
+            return self._flush(check)
+        finally:
+            if len(self._rest) == len(data):
+                self._rest = memoryview(b"")  # it was not begun
+
+    def _flush(self, check: Callable[[], float | None]) -> bool:
+        while not self._file.closed:
+            if not self._rest:
+                return True
+            written = _write_some(self._file.fileno(), self._rest)
+            if written is None:
+                return False
+            self._rest = self._rest[written:]
+            if not written:
+                left = check()
+                poller = select.poll()
+                poller.register(self._file, select.POLLOUT)
+                poller.poll(_step(left) * 1000)
+        return False
 
     def close(self, patience: float = 1.0) -> None:
         """Close the pipe, which tells the reader that nothing more comes.

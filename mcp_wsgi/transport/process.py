@@ -110,11 +110,6 @@ class ServerProcess:
         """The end of what it has written to its standard error."""
         return self._tail.text
 
-    @property
-    def cut(self) -> bool:
-        """Whether its input ends in the middle of a line."""
-        return self._input.cut
-
     def run(self, take: Callable[[bytes], None], over: Callable[[], bool], ended: Callable[[], None]) -> None:
         """Begin to read what it writes, in two threads.
 
@@ -204,9 +199,8 @@ class ServerProcess:
     def disown(self) -> None:
         """Let go of it in a forked process: it belongs to the one that started it."""
         _running.discard(self)
-        for file in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-            if file is not None:
-                file.close()
+        for file in filter(None, (self._popen.stdin, self._popen.stdout, self._popen.stderr)):
+            file.close()
         self._popen.returncode = 0  # else it would be collected, and warned of, as a child of this process
 
     # The steps of stopping
@@ -283,7 +277,10 @@ def _spawn(
             start_new_session=own_group,
         )
     except FileNotFoundError:
-        raise TransportError(f"Cannot start {shown}: there is no such program") from None
+        reason = (
+            "what its first line names does not exist" if os.path.exists(command[0]) else "there is no such program"
+        )
+        raise TransportError(f"Cannot start {shown}: {reason}") from None
     except PermissionError:
         raise TransportError(f"Cannot start {shown}: it is not executable") from None
     except OSError as error:

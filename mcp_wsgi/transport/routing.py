@@ -113,7 +113,7 @@ class Mailbox:
                 answered = self._answer is not None
             exchange.on_message(message)
             # What is here is not late, however long the caller took with what came before it.
-            if not answered:
+            if not answered or exchange.cancelled:
                 exchange.check()
 
 

@@ -52,18 +52,13 @@ class _Connection:
             self._router.check()
             return check()
 
-        try:
-            written = self.process.write(data, check_both)
-        finally:
-            if self.process.cut:
-                self._router.fail(
-                    lambda: TransportError("The server did not read a message to its end; nothing can follow it")
-                )
-        if not written:
-            self._router.wait_for_failure(2 * _MOMENT)
+        if not self.process.write(data, check_both):
+            left = check()
+            self._router.wait_for_failure(2 * _MOMENT if left is None else min(left, 2 * _MOMENT))
             raise TransportError("The server has closed its standard input")
 
     def stop(self, failure: Failure) -> None:
+        self.process.stopping = True  # before the failure, which the reader would take for a reason to stop it
         self._router.fail(failure)
         self.process.stop()
 
@@ -196,7 +191,7 @@ class StdioTransport(Transport):
             RemoteProtocolError: The answer cannot be read.
             TransportError: There is none for another reason.
         """
-        data = encode_line(encode(message))
+        request_id, data = message["id"], encode_line(encode(message))
         exchange.check()
         with self._lock:
             if self._closed:
@@ -204,7 +199,7 @@ class StdioTransport(Transport):
             connection = self._connection
             if connection is None:
                 connection = self._connection = self._start()
-        return connection.request(message["id"], data, exchange)
+        return connection.request(request_id, data, exchange)
 
     def post(self, message: Message, deadline: Deadline) -> None:
         """Send a notification, or the answer to a request of a legacy server; no process is started for it.

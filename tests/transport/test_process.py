@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import pytest
 
 from mcp_wsgi.exceptions import ServerExitedError, TransportError
-from mcp_wsgi.transport.pipes import Tail, printable
+from mcp_wsgi.transport.pipes import PipeWriter, Tail, printable
 from mcp_wsgi.transport.process import ServerProcess, build_environment
 from mcp_wsgi.transport.stdio import StdioTransport
 from tests.transport.stdio_support import MARK, exchange, is_alive, leaves_nothing, program, request, until
@@ -84,6 +84,10 @@ def test_a_program_that_cannot_be_run_is_named(tmp_path):
     with pytest.raises(TransportError, match="no-program: it is not executable"):
         StdioTransport([script]).request(request(1, "x"), exchange())
     script.chmod(0o755)
+    script.write_text("#!/no/such/interpreter\n")
+    with pytest.raises(TransportError, match="no-program: what its first line names does not exist"):
+        StdioTransport([script]).request(request(1, "x"), exchange())
+    script.write_text("text")
     with pytest.raises(TransportError, match="no-program: Exec format error"):
         StdioTransport([script]).request(request(1, "x"), exchange())
     with pytest.raises(TransportError, match="Argument list too long"):
@@ -239,6 +243,17 @@ def test_a_group_that_may_not_be_signalled_is_no_error(monkeypatch):
 
     monkeypatch.setattr(os, "killpg", refuse)
     transport.close()
+
+
+def test_closing_its_input_does_not_wait_long_for_who_writes_to_it(tmp_path):
+    reader, writer = os.pipe()
+    pipe = PipeWriter(os.fdopen(writer, "wb", buffering=0))
+    with pipe._lock:
+        pipe.close(0.01)
+    pipe.close()
+    pipe.close()
+    assert pipe.write(b"x", lambda: None) is False
+    os.close(reader)
 
 
 def test_stopping_in_several_threads_is_stopping_once():

@@ -69,6 +69,7 @@ other_pieces = st.one_of(
     st.sampled_from(
         [b"", b"5", b"{}", b"[]", b"null", b'"x"', b"\x1b[31mred\x1b[0m", b'{"jsonrpc":"2.0"', b"\xff\xfe"]
     ).map(Piece),
+    st.sampled_from([b'{"jsonrpc":"2.0","id":8,"result":5}', b'{"id":8,"result":NaN}', b'{"id":8,"x":{}}']).map(Piece),
     # Just below the limit is skipped as anything else is.
     st.integers(LIMIT - 2, LIMIT).map(lambda size: Piece(b"x" * size)),
 )

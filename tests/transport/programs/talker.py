@@ -62,9 +62,9 @@ def handle(method, params, request_id):
         os.close(params["descriptor"])
         while True:
             time.sleep(1)
-    elif method == "deaf":
+    elif method == "busy":
+        time.sleep(params["seconds"])
         say(id=request_id, result={})
-        time.sleep(60)
     elif method == "about":
         facts = {"env": dict(os.environ), "cwd": os.getcwd(), "pid": os.getpid(), "group": os.getpgrp(), "notes": NOTES}
         say(id=request_id, result=facts)
