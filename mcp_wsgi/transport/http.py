@@ -39,6 +39,9 @@ __all__ = ["SESSION_HEADER", "HTTPTransport"]
 SESSION_HEADER = "Mcp-Session-Id"
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept", f"application/json, {EVENT_STREAM}")]
+#: How long the stream for what belongs to no request is waited for, in seconds: some servers say nothing on it, not
+#: even its head, before they have something to say.
+_OPENING = 1.0
 #: How long the end of a session may take, in seconds.
 _FAREWELL = 2.0
 #: Visible ASCII, and of a length that servers take in a header.
@@ -143,6 +146,8 @@ class HTTPTransport(Transport):
         self._refresh()
         if not self._closed and self._inbox is None:
             self._inbox = Inbox(self._listen, self._deliver, self._max_size, self._connect_timeout)
+            # What a server sends while the stream is not open yet is lost, and it may be a question that it waits on.
+            self._inbox.wait(_OPENING)
 
     def close(self) -> None:
         """End the connections, and a legacy session with them; whoever waits gets ``ClientClosedError``."""

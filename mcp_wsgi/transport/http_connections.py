@@ -201,6 +201,14 @@ class WatchedAdapter(HTTPAdapter):
             manager.pool_classes_by_scheme = _POOLS
         return manager
 
+    def close(self) -> None:
+        """Close the connections that nobody uses. urllib3 leaves that to the collector."""
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in list(manager.pools.keys()):
+                if (pool := manager.pools.get(key)) is not None:
+                    pool.close()
+        super().close()
+
 
 #: All connections there are, so that a child does not share them with its parent.
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()

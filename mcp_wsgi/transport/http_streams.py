@@ -93,8 +93,13 @@ class Inbox:
         self._max_size = max_size
         self._position = Position()
         self._watch = Watch(Deadline(None), connect_timeout)
+        self._opened = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mcp_wsgi inbox", daemon=True)
         self._thread.start()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the server has answered the first GET, or so long."""
+        self._opened.wait(seconds)
 
     def stop(self, seconds: float = 1.0) -> None:
         """End it, and wait so long for its thread, unless this is it."""
@@ -123,7 +128,10 @@ class Inbox:
 
     def _read(self) -> bool:
         """Read the stream to its end, and say whether to ask again."""
-        answer = self._ask(self._position, self._watch)
+        try:
+            answer = self._ask(self._position, self._watch)
+        finally:
+            self._opened.set()
         try:
             if answer.status >= 500:
                 return True

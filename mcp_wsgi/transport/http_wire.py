@@ -29,7 +29,7 @@ from .http_messages import LOGGER, shown
 from .http_names import is_loopback
 from .watch import Watch
 
-__all__ = ["Wire", "same_origin"]
+__all__ = ["Wire", "join", "join_slash"]
 
 MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -52,12 +52,32 @@ def origin_of(url: str) -> tuple[str, str, int | None]:
     return scheme, (parts.hostname or "").lower(), parts.port or _PORTS.get(scheme)
 
 
-def same_origin(url: str, other: str) -> bool:
-    """Say whether two URLs have the same scheme, host and port."""
+def join(url: str, reference: str) -> str | None:
+    """Give what a reference means beside a URL; ``None`` where that is not on the same scheme, host and port."""
     try:
-        return origin_of(url) == origin_of(other)
+        new = urlsplit(urljoin(url, reference))
+        if origin_of(new.geturl()) != origin_of(url):
+            return None
     except ValueError:
-        return False
+        return None
+    old = urlsplit(url)
+    return requote_uri(urlunsplit((old.scheme, old.netloc, new.path, new.query, "")))
+
+
+def join_slash(url: str, reference: str) -> str | None:
+    """Give a URL with a slash more or less at the end of its path, where that is all that a reference differs in.
+
+    Behind a proxy a server does not know its own name, and redirects to another. Where only the slash is at stake its
+    word can be taken without believing the rest.
+    """
+    try:
+        new, old = urlsplit(urljoin(url, reference)), urlsplit(url)
+    except ValueError:
+        return None
+    if new.scheme not in _PORTS or new.path == old.path or new.path.rstrip("/") != old.path.rstrip("/"):
+        return None
+    # Two slashes or more would be another path.
+    return urlunsplit((old.scheme, old.netloc, new.path.rstrip("/") + "/" * new.path.endswith("/"), old.query, ""))
 
 
 def _keep(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -162,18 +182,10 @@ class Wire:
     def _follow(self, answer: Answer, url: str) -> str:
         """Say where a redirection leads, as far as that is this origin."""
         wanted = answer.headers.get("Location")
-        old = urlsplit(url)
         if answer.status in _FOLLOWED and wanted is not None:
-            try:
-                new = urlsplit(urljoin(url, wanted))
-                if origin_of(new.geturl()) == origin_of(url):
-                    return requote_uri(urlunsplit((old.scheme, old.netloc, new.path, new.query, "")))
-                # Behind a proxy a server does not know its own name. Where only the slash is at stake, the answer can
-                # be had without believing it.
-                if new.path != old.path and new.path.rstrip("/") == old.path.rstrip("/") and new.scheme in _PORTS:
-                    return requote_uri(urlunsplit((old.scheme, old.netloc, new.path, old.query, "")))
-            except ValueError:
-                pass
+            found = join(url, wanted) or join_slash(url, wanted)
+            if found is not None:
+                return found
         raise TransportError(
             f"{self.address} redirects (HTTP {answer.status}); only 307 and 308 on the same origin are followed"
         )

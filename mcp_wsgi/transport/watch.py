@@ -22,7 +22,7 @@ from ..exceptions import ClientClosedError, ClientError, RequestCancelledError, 
 from .base import Deadline
 from .http_names import resolve
 
-__all__ = ["Watch", "current"]
+__all__ = ["PATIENCE", "Watch", "closed", "current"]
 
 #: How often a thread that waits for something else than a socket's bytes looks whether it is still wanted, in seconds.
 PATIENCE = 0.1
@@ -36,6 +36,11 @@ class _Socket(Protocol):
 
     def settimeout(self, value: float | None, /) -> None: ...
     def recv_into(self, buffer: Any, /) -> int: ...
+
+
+def closed() -> ClientClosedError:
+    """Make the error of a request that a client's end has met."""
+    return ClientClosedError("The client was closed while it waited for the server")
 
 
 class _Current(threading.local):
@@ -61,7 +66,7 @@ class Watch:
         self.connect_timeout = connect_timeout
         self._lock = threading.Lock()
         self._socket: Any = None
-        self._failure: ClientError | None = None
+        self._failure: Callable[[], ClientError] | None = None
         self._previous: Watch | None = None
 
     @property
@@ -69,9 +74,8 @@ class Watch:
         """Why the exchange is at its end: it was given up, or no time is left."""
         if self._failure is None:
             left = self.deadline.remaining()
-            if left is not None and left <= 0:
-                return self.deadline.error()
-        return self._failure
+            return self.deadline.error() if left is not None and left <= 0 else None
+        return self._failure()
 
     def check(self) -> float | None:
         """Give the seconds that are left.
@@ -80,22 +84,21 @@ class Watch:
             ClientError: The exchange was given up, or no time is left.
         """
         if self._failure is not None:
-            raise self._failure
+            raise self._failure()
         return self.deadline.check()
 
     def cancel(self) -> None:
         """Give the exchange up."""
-        self.abort(RequestCancelledError("The request was cancelled"))
+        self.abort(lambda: RequestCancelledError("The request was cancelled"))
 
     def close(self) -> None:
         """End the exchange because its client is closed."""
-        self.abort(ClientClosedError("The client was closed while it waited for the server"))
+        self.abort(closed)
 
-    def abort(self, reason: ClientError) -> None:
-        """End the exchange, from any thread: the one that waits raises ``reason``."""
+    def abort(self, reason: Callable[[], ClientError]) -> None:
+        """End the exchange, from any thread: the one that waits raises what ``reason`` makes."""
         with self._lock:
-            if self._failure is None:
-                self._failure = reason
+            self._failure = self._failure or reason
             if self._socket is not None:
                 _shut_down(self._socket)
 
@@ -150,7 +153,7 @@ class Watch:
             except TimeoutError:
                 continue
             if not size and self._failure is not None:
-                raise self._failure
+                raise self._failure()
             return size
 
     def connect(self, host: str, port: int, bind: Callable[[socket.socket], None]) -> socket.socket:
