@@ -21,6 +21,7 @@ from .wire import (
     get_list,
     get_mapping,
     get_text,
+    need_list,
     need_mapping,
     need_text,
     read_each,
@@ -88,9 +89,7 @@ class CallResult:
             ValueError: It is no object, or its content is no list.
         """
         raw = need_mapping(raw, "A tool's result")
-        blocks = raw.get("content", [])
-        if not isinstance(blocks, list):
-            raise ValueError('A tool\'s result has "content" that is no list')
+        blocks = need_list(raw, "content", "A tool's result") if "content" in raw else []
         return cls(
             content=tuple(map(read_content, blocks)),
             structured=raw.get("structuredContent"),
@@ -135,9 +134,7 @@ class ReadResult:
             ValueError: It is no object, or has no list of contents.
         """
         raw = need_mapping(raw, "A resource's result")
-        contents, scope = get_list(raw, "contents"), raw.get("cacheScope")
-        if contents is None:
-            raise ValueError('A resource\'s result has no list of "contents"')
+        contents, scope = need_list(raw, "contents", "A resource's result"), raw.get("cacheScope")
         ttl_ms = get_integer(raw, "ttlMs")
         return cls(
             contents=tuple(map(read_resource_contents, contents)),
@@ -194,7 +191,7 @@ class PromptResult:
         raw = need_mapping(raw, "A prompt's result")
         return cls(
             description=get_text(raw, "description"),
-            messages=tuple(read_each(raw.get("messages"), read_message, "message")),
+            messages=tuple(read_each(need_list(raw, "messages", "A prompt's result"), read_message, "message")),
             meta=get_mapping(raw, "_meta") or {},
             raw=raw,
         )
@@ -218,9 +215,7 @@ class CompletionResult:
         """
         raw = need_mapping(raw, "A completion")
         inside = get_mapping(raw, "completion") or {}
-        values = get_list(inside, "values")
-        if values is None:
-            raise ValueError('A completion has no list of "values"')
+        values = need_list(inside, "values", "A completion")
         return cls(
             values=tuple(value for value in values if isinstance(value, str)),
             total=get_integer(inside, "total"),

@@ -49,7 +49,8 @@ def output_checker(tool: ToolInfo) -> Callable[[CallResult], None] | None:
     """Give what checks a tool's results against its output schema.
 
     References are never fetched. A schema that cannot be checked against, since it leads elsewhere or is of an
-    unknown dialect, is warned about once and not checked.
+    unknown dialect, is warned about once and not checked. What a schema asks for is done, its patterns included: a
+    server that means harm can make a check take long.
 
     Args:
         tool: The tool as it was listed.

@@ -17,6 +17,7 @@ __all__ = [
     "get_number",
     "get_text",
     "json_type",
+    "need_list",
     "need_mapping",
     "need_text",
     "plain",
@@ -89,6 +90,20 @@ def get_integer(raw: Mapping[str, Any], name: str) -> int | None:
 def get_flag(raw: Mapping[str, Any], name: str) -> bool:
     """Say whether a member is ``true``."""
     return raw.get(name) is True
+
+
+def need_list(raw: Mapping[str, Any], name: str, what: str) -> list[Any]:
+    """Give a member that has to be an array; ``null`` is an empty one, as servers written in Go send it.
+
+    Raises:
+        ValueError: It is absent, or something else.
+    """
+    value = raw.get(name, "")
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ValueError(f'{what} has no list of "{name}"')
+    return value
 
 
 def need_mapping(raw: object, what: str) -> dict[str, Any]:

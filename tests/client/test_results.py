@@ -107,6 +107,13 @@ def test_content_may_be_left_out_and_an_error_is_only_true():
     assert not CallResult.from_wire({"isError": "yes"}).is_error
 
 
+def test_a_list_that_is_null_is_empty_as_go_writes_it():
+    assert CallResult.from_wire({"content": None}).content == ()
+    assert ReadResult.from_wire({"contents": None}).contents == ()
+    assert PromptResult.from_wire({"messages": None}).messages == ()
+    assert CompletionResult.from_wire({"completion": {"values": None}}).values == ()
+
+
 def test_a_resource_with_one_content_has_text_or_data():
     text = ReadResult.from_wire({"contents": [{"uri": "u", "text": "t"}]})
     assert (text.text, text.data, text.ttl_ms, text.cache_scope) == ("t", "t", None, None)
@@ -184,7 +191,7 @@ def test_progress_logs_and_changes_are_read():
     [
         *((kind, raw) for kind, _ in VALUES for raw in (None, [], "x")),
         (CallResult, {"content": "text"}),
-        (CallResult, {"content": None}),
+        (CallResult, {"content": {}}),
         (ReadResult, {}),
         (ReadResult, {"contents": {}}),
         (PromptResult, {}),
