@@ -1,18 +1,16 @@
-"""WSGI applications for the tests of the bridge: a server that notes who left it, and a gateway in front of it."""
+"""A server for the tests of the bridge: it notes who left it, and lets few in at /private."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterable
 from typing import Any
 
 from mcp_wsgi import AuthenticationError, Context, HTTPRequest, Server, public
-from mcp_wsgi.bridge import connect_servers
 from mcp_wsgi.wsgi import WSGIApp
 
-__all__ = ["application", "gateway"]
+__all__ = ["application", "server"]
 
 server = Server("remote", version="1.0", keys=["k" * 32])
 
@@ -42,21 +40,17 @@ def greet(ctx: Context) -> str:
     return f"Hello {answer.data['name']}." if answer.data is not None else "Nobody is there."
 
 
-def nobody(request: HTTPRequest) -> str:
-    """Let nobody in."""
-    raise AuthenticationError
+def only_the_right_token(request: HTTPRequest) -> str:
+    """Let in who has the right token."""
+    if request.header("Authorization") != "Bearer right":
+        raise AuthenticationError
+    return "ada"
 
 
-_public, _private = WSGIApp(server, auth=public), WSGIApp(server, auth=nobody, path="/private")
+_public, _private = WSGIApp(server, auth=public), WSGIApp(server, auth=only_the_right_token, path="/private")
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     """Be open, but not at /private."""
     app = _private if environ["PATH_INFO"].startswith("/private") else _public
     return app(environ, start_response)
-
-
-def gateway() -> WSGIApp:
-    """Make the gateway in front of the server that UPSTREAM names."""
-    tools = connect_servers([os.environ["UPSTREAM"]], strict=True)
-    return WSGIApp(Server("gateway", version="1.0", tools=tools, keys=["g" * 32]), auth=public)
