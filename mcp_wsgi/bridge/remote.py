@@ -91,13 +91,12 @@ class RemoteTool:
 
     def _relay(self, arguments: dict[str, Any], ctx: Context) -> Any:
         cancel = Cancel()
-        reports = ctx.reports
         try:
             with ctx.cancellation.calling(cancel.cancel):
                 result = self.client.call_tool(
                     self.name,
                     arguments,
-                    on_progress=_progress_to(ctx) if reports else None,
+                    on_progress=_progress_to(ctx) if ctx.meta.get("progressToken") is not None else None,
                     meta={key: ctx.meta[key] for key in _TRACE if key in ctx.meta},
                     cancel=cancel,
                 )
