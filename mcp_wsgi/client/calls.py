@@ -44,6 +44,8 @@ _ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
 #: What only a modern server says, and of these what leaves no doubt about the version either.
 _PROOF = (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_CLIENT_CAPABILITY)
 _VERSION_CODES = (*_PROOF, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION)
+#: From this version on no SDK is known whose servers report progress elsewhere than on the stream of the request.
+_REPORTS_IN_PLACE = "2025-11-25"
 #: What a server of the other era says to a request of this one, and one of this era to none that this client sends.
 _DOUBTFUL = (ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION, -32000)
 
@@ -115,6 +117,8 @@ class Calls:
         self._session = session
         self._options = options
         self._notified = notified
+        #: The requests on their way whose progress is wanted.
+        self._reporting: dict[int, _Meanwhile] = {}
 
     def perform(self, call: Call) -> dict[str, Any]:
         """Send a request, answer what the server asks meanwhile, and return the result.
@@ -195,7 +199,11 @@ class Calls:
         on_progress = call.on_progress or options.on_progress
         message = _message(connection, call, extra or {}, request_id, reports=on_progress is not None)
         exchange = Exchange(self._deadline(call), tool=call.tool)
-        exchange.on_message = _Meanwhile(self, connection, exchange, request_id, on_progress, call.on_message).take
+        meanwhile = _Meanwhile(self, connection, exchange, request_id, on_progress, call.on_message)
+        exchange.on_message = meanwhile.take
+        if on_progress is not None:
+            self._expect_reports(connection)
+            self._reporting[request_id] = meanwhile
         try:
             if call.cancel is None:
                 answer = connection.transport.request(message, exchange)
@@ -204,7 +212,11 @@ class Calls:
                     answer = connection.transport.request(message, exchange)
         except BaseException as error:
             self._give_up(connection, message, error)
+            if meanwhile.failure is not None:
+                raise meanwhile.failure from None
             raise
+        finally:
+            self._reporting.pop(request_id, None)
         if "error" in answer:
             raise error_from_wire(answer["error"])
         result = answer.get("result")
@@ -238,6 +250,11 @@ class Calls:
         with suppress(ClientError):
             transport.post(cancelled, Deadline(POST_SECONDS))
 
+    def _expect_reports(self, connection: Connection) -> None:
+        """Listen where an older server may send its progress: on the session's stream, not on that of the request."""
+        if not connection.modern and connection.version < _REPORTS_IN_PLACE:
+            self._session.listen()
+
     # What the server says by itself
 
     def receive(self, message: Message) -> None:
@@ -248,6 +265,13 @@ class Calls:
             connection = self._session.connection()
             self.answer(connection, message)
             return
+        if message["method"] == "notifications/progress":
+            params = message.get("params")
+            token = params.get("progressToken") if isinstance(params, Mapping) else None
+            meanwhile = self._reporting.get(token) if isinstance(token, int) else None
+            if meanwhile is not None:
+                meanwhile.take_aside(message)
+                return
         self.notice(message)
 
     def notice(self, message: Message) -> None:
@@ -293,9 +317,13 @@ class Calls:
 
 
 class _Meanwhile:
-    """Take what comes before the answer of one request, in the thread that waits for it."""
+    """Take what comes before the answer of one request, in the thread that waits for it.
 
-    __slots__ = ("_calls", "_connection", "_exchange", "_id", "_on_progress", "_rest")
+    Attributes:
+        failure: What the caller's function raised in another thread.
+    """
+
+    __slots__ = ("_calls", "_connection", "_exchange", "_id", "_on_progress", "_rest", "failure")
 
     def __init__(
         self,
@@ -312,6 +340,15 @@ class _Meanwhile:
         self._id = request_id
         self._on_progress = on_progress
         self._rest = rest
+        self.failure: Exception | None = None
+
+    def take_aside(self, message: Message) -> None:
+        """Take progress that comes outside of the request, in a thread of the client."""
+        try:
+            self._progress(message)
+        except Exception as error:  # noqa: BLE001 - it is raised where the request is waited for
+            self.failure = error
+            self._exchange.cancel()
 
     def take(self, message: Message) -> None:
         method = message.get("method")
