@@ -11,7 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from ..exceptions import ClientClosedError, ConfigurationError, ServerExitedError, TransportError
+from ..exceptions import (
+    ClientClosedError,
+    ConfigurationError,
+    RemoteProtocolError,
+    ServerExitedError,
+    TransportError,
+)
 from ..protocol.codec import encode
 from ..protocol.framing import DEFAULT_MAX_SIZE
 from ..protocol.jsonrpc import RequestId
@@ -81,8 +87,8 @@ class _Connection:
         except FramingError:
             self._router.fail(self._oversize)
 
-    def _oversize(self) -> TransportError:
-        return TransportError(
+    def _oversize(self) -> RemoteProtocolError:
+        return RemoteProtocolError(
             f"The server sent a message of more than {self._max} bytes; raise max_message_size to read it"
         )
 
@@ -188,7 +194,7 @@ class StdioTransport(Transport):
             ValueError: A request with the same id is under way.
             ServerExitedError: The process has ended.
             ClientClosedError: The transport was closed.
-            RemoteProtocolError: The answer cannot be read.
+            RemoteProtocolError: The answer cannot be read, or a message of the server is over the limit.
             TransportError: There is none for another reason.
         """
         request_id, data = message["id"], encode_line(encode(message))

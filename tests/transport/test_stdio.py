@@ -9,12 +9,14 @@ import gc
 import json
 import logging
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -279,9 +281,9 @@ def test_a_server_that_never_answers_runs_into_the_deadline(talker):
 
 
 def test_progress_extends_the_deadline_where_the_client_lets_it(talker):
-    waiting = exchange(0.5)
+    waiting = exchange(0.7)
     waiting.on_message = lambda message: waiting.deadline.extend()
-    assert talker.request(request(1, "progress", steps=8, pause=0.1), waiting)["result"] == {"steps": 8}
+    assert talker.request(request(1, "progress", steps=9, pause=0.1), waiting)["result"] == {"steps": 9}
     with pytest.raises(RequestTimeoutError):
         talker.request(request(2, "progress", steps=8, pause=0.1), exchange(0.2))
 
@@ -311,7 +313,8 @@ def test_what_comes_too_fast_is_dropped_oldest_first(talker, caplog):
 
     def take(message):
         if not said:
-            time.sleep(0.7)
+            (mailbox,) = talker._connection._router._pending.values()
+            until(lambda: mailbox._answer is not None)
         said.append(message["params"]["progress"])
 
     answer = talker.request(request(1, "progress", steps=3000), exchange(20, take))
@@ -468,13 +471,13 @@ def test_reading_goes_on_while_a_large_message_is_written(talker):
 def test_a_message_over_the_limit_names_the_option():
     transport = a_transport(max_message_size=1000)
     assert transport.request(request(1, "echo", text="x" * 900), exchange())["id"] == 1
-    with pytest.raises(TransportError, match="more than 1000 bytes; raise max_message_size"):
+    with pytest.raises(RemoteProtocolError, match="more than 1000 bytes; raise max_message_size"):
         transport.request(request(2, "echo", text="x" * 1000), exchange())
     transport.restart()
     two = [b'{"jsonrpc":"2.0","id":1,"result":{}}\n' + b"x" * 2000]
     answer = transport.request(request(1, "raw", chunks=[each.hex() for each in two]), exchange())
     assert answer["result"] == {}
-    with pytest.raises(TransportError, match="max_message_size"):
+    with pytest.raises(RemoteProtocolError, match="max_message_size"):
         transport.request(request(2, "echo"), exchange())
     transport.close()
 
@@ -492,7 +495,7 @@ def test_endless_output_that_is_no_message_ends_the_connection(data, times):
 
 def test_an_endless_line_ends_the_connection_at_the_limit():
     transport = a_transport("endless", b"x".hex(), "65536", max_message_size=1024 * 1024, seconds=0.2)
-    with pytest.raises(TransportError, match="more than 1048576 bytes"):
+    with pytest.raises(RemoteProtocolError, match="more than 1048576 bytes"):
         transport.request(request(1, "x"), exchange())
     transport.close()
 
@@ -590,6 +593,34 @@ def test_a_transport_that_nobody_holds_ends_its_process():
     until(lambda: not is_alive(pid))
 
 
+def test_threads_that_ask_restart_and_give_up_at_once_end_in_answers_or_clear_errors():
+    transport = a_transport(seconds=0.3)
+    end = time.monotonic() + 1.5
+
+    def work(number):
+        chance = random.Random(number)
+        count = 0
+        while time.monotonic() < end:
+            count += 1
+            if not number:
+                time.sleep(chance.random() * 0.2)
+                transport.restart()
+                continue
+            method = chance.choice(["echo", "echo", "progress", "nothing", "die" if chance.random() < 0.1 else "later"])
+            message = request(f"{number}-{count}", method, seconds=0.01, steps=3, number=number, data="x" * 100_000)
+            waiting = exchange(chance.choice([0.01, 0.1, 5]) if method != "nothing" else 0.05)
+            if chance.random() < 0.2:
+                threading.Timer(chance.random() * 0.05, waiting.cancel).start()
+            with suppress(TransportError):
+                answer = transport.request(message, waiting)
+                assert answer["id"] == message["id"]
+                assert method != "echo" or answer["result"]["number"] == number
+
+    for result in [in_thread(lambda n=n: work(n)) for n in range(8)]:
+        result()
+    transport.close()
+
+
 # The process
 
 
@@ -660,8 +691,8 @@ transport = StdioTransport(sys.argv[1:], stop_seconds=0.3, env={"MCP_WSGI_TEST":
 """
 
 
-def run_script(code, *arguments):
-    command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", SCRIPT + code]
+def run_script(code, *arguments, before=""):
+    command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", before + SCRIPT + code]
     done = subprocess.run(
         [*command, *program("talker", *arguments)],
         cwd=ROOT,
@@ -732,6 +763,27 @@ assert process.wait(0) == 0, process.wait(0)
 os.waitpid(child, 0)
 """
     run_script(code)
+
+
+def test_greenlets_share_a_server_as_threads_do():
+    pytest.importorskip("gevent")
+    code = """
+answers = []
+
+def work(number):
+    message = {"jsonrpc": "2.0", "id": number, "method": "later", "params": {"seconds": 0.2}}
+    answers.append(transport.request(message, Exchange(Deadline(10)))["id"])
+
+threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+transport.close()
+print(*sorted(answers))
+"""
+    before = "from gevent import monkey\nmonkey.patch_all()\n"
+    assert run_script(code, before=before) == list(range(20))
 
 
 def test_every_part_is_said_to_be_stdio():

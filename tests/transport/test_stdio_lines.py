@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_wsgi.exceptions import TransportError
+from mcp_wsgi.exceptions import RemoteProtocolError
 from mcp_wsgi.protocol.codec import encode
 from mcp_wsgi.protocol.lines import LineDecoder
 from mcp_wsgi.protocol.meta import SUBSCRIPTION_ID
@@ -99,7 +99,7 @@ def ask(transport: StdioTransport, chunks: list[bytes]) -> tuple[list[Any], list
     message = request(OWN, "raw", chunks=[chunk.hex() for chunk in chunks])
     try:
         answer: Any = transport.request(message, exchange(20, own.append))
-    except TransportError as error:
+    except RemoteProtocolError as error:
         answer = error
         transport.restart()
     return own, box, answer
@@ -180,7 +180,7 @@ def test_a_line_without_end_is_held_up_to_the_limit_only():
     with leaves_nothing():
         tracemalloc.start()
         try:
-            with pytest.raises(TransportError, match="max_message_size"):
+            with pytest.raises(RemoteProtocolError, match="max_message_size"):
                 transport.request(request(1, "x"), exchange())
             peak = tracemalloc.get_traced_memory()[1]
         finally:
