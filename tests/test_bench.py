@@ -12,9 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run(script: str, *options: str) -> str:
+def run(script: str, *options: str, seconds: float = 100) -> str:
     command = [sys.executable, str(ROOT / "bench" / script), *options]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=100, cwd=ROOT).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds, cwd=ROOT).stdout
 
 
 def test_core_prints_every_table():
@@ -40,6 +40,18 @@ def test_throughput_is_skipped_without_wrk(monkeypatch):
 def test_throughput_compares_with_a_bare_application():
     output = run("throughput.py", "--seconds", "1", "--rounds", "1")
     assert "ratio to the bare application" in output
+
+
+@pytest.mark.servers
+def test_client_compares_with_a_bare_session():
+    output = run("client.py", "--calls", "5", "--rounds", "1", "--no-peer")
+    assert "mcp_wsgi / bare" in output
+
+
+@pytest.mark.interop
+@pytest.mark.timeout(900)
+def test_client_compares_with_the_official_client():
+    assert "official / bare" in run("client.py", "--calls", "5", "--rounds", "1", seconds=800)
 
 
 def test_doors_is_skipped_without_wrk(monkeypatch):

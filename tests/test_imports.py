@@ -26,6 +26,8 @@ MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("
 
 # Lowest first: a layer may import itself and what is before it. A module of no layer is a door, or above the doors.
 LAYERS = ("errors", "exceptions", "protocol", "server", "http", "aio")
+#: The other way up, to where messages are sent from.
+CALLING = ("errors", "exceptions", "protocol", "server", "transport", "client", "bridge")
 PROGRAM = ("cli", "__main__", "demo")
 #: The doors of frameworks, and the doors that they are built on.
 BUILT_ON = {"flask": {"wsgi"}, "django": {"asgi", "wsgi"}}
@@ -42,6 +44,12 @@ LAZY_MODULES = {
     "mcp_wsgi.aio.streams": {"asyncio"},
     "mcp_wsgi.asgi": {"asyncio"},
 }
+#: The transports over HTTP, which a client imports when it is given a URL.
+OVER_HTTP = {
+    name
+    for name in MODULES
+    if name.startswith(tuple(f"mcp_wsgi.transport.{part}" for part in ("http", "sse", "watch")))
+}
 #: What the door of a framework may load; most of it is loaded by the framework, which differs between its releases.
 LOADED_BY_FRAMEWORKS = {
     "flask": {"flask", "werkzeug", "itsdangerous", "asgiref", "asyncio", "rich"},
@@ -53,6 +61,12 @@ CONFIGURED = {"mcp_wsgi.django.urls"}
 #: The libraries of the layers, and the only modules that may import them (in a function, unless said otherwise).
 LIBRARIES = {
     "msgspec": {"mcp_wsgi.protocol.codec", "mcp_wsgi.protocol.jsonrpc", "mcp_wsgi.server.*", "mcp_wsgi.demo.*"},
+    "requests": {
+        *OVER_HTTP,
+        "mcp_wsgi.client.client",
+        "mcp_wsgi.client.targets",
+    },  # in the client for type checkers only
+    "urllib3": OVER_HTTP,
     "jsonschema": {"mcp_wsgi.server.validation"},
     "referencing": {"mcp_wsgi.server.validation"},
     "itsdangerous": {"mcp_wsgi.server.state"},
@@ -69,7 +83,9 @@ LIBRARIES = {
     "typing_extensions": {"mcp_wsgi.server.server"},  # for type checkers only
 }
 #: Those that may be imported at the top of a module, and where: "*" is wherever they may be imported at all.
-EAGER = {("msgspec", "*"), ("django", "*"), ("flask", "*"), ("werkzeug", "*")} | {
+EAGER = {("msgspec", "*"), ("django", "*"), ("flask", "*"), ("werkzeug", "*")}
+EAGER |= {(library, name) for name in OVER_HTTP for library in ("requests", "urllib3")}
+EAGER |= {
     ("asgiref", f"mcp_wsgi.{module}")
     for module in ("server.coroutines", "django.bodies", "django.threads", "django.views")
 }
@@ -141,7 +157,7 @@ def layer_of(module: str) -> str:
 
 
 def is_door(module: str) -> bool:
-    return layer_of(module) not in ("", *LAYERS, *PROGRAM)
+    return layer_of(module) not in ("", *LAYERS, *CALLING, *PROGRAM)
 
 
 def matches(module: str, patterns: set[str]) -> bool:
@@ -152,16 +168,29 @@ def test_the_walk_sees_what_is_there() -> None:
     assert {"mcp_wsgi", "mcp_wsgi.wsgi", "mcp_wsgi.server.server", "mcp_wsgi.django.views"} <= set(MODULES)
     assert any(found.target == "mcp_wsgi.server.coroutines" and not found.eager for found in OWN)
     assert any(found.target == "msgspec" and found.eager for found in FOREIGN)
-    assert {layer_of(name) for name in MODULES if is_door(name)} == {"wsgi", "asgi", "flask", "django"}
+    assert {layer_of(name) for name in MODULES if is_door(name)} == {"wsgi", "asgi", "flask", "django", "stdio"}
     assert not is_door("mcp_wsgi.http.endpoint")
 
 
-def test_a_layer_imports_only_itself_and_what_is_below_it() -> None:
+@pytest.mark.parametrize("layers", [LAYERS, CALLING], ids=["to the doors", "to the callers"])
+def test_a_layer_imports_only_itself_and_what_is_below_it(layers: tuple[str, ...]) -> None:
     wrong = [
         str(found)
         for found in OWN
-        if (layer := layer_of(found.importer)) in LAYERS
-        and layer_of(found.target) not in LAYERS[: LAYERS.index(layer) + 1]
+        if (layer := layer_of(found.importer)) in layers
+        and layer_of(found.target) not in layers[: layers.index(layer) + 1]
+    ]
+    assert wrong == []
+
+
+def test_what_serves_and_what_calls_know_nothing_of_each_other() -> None:
+    serving = {"http", "aio", "wsgi", "asgi", "flask", "django", "stdio"}
+    calling = {"transport", "client", "bridge"}
+    wrong = [
+        str(found)
+        for found in OWN
+        if {layer_of(found.importer), layer_of(found.target)} & serving
+        and {layer_of(found.importer), layer_of(found.target)} & calling
     ]
     assert wrong == []
 
@@ -260,8 +289,10 @@ def loaded() -> dict[str, set[str]]:
 
 
 def test_each_module_can_be_imported_first_and_loads_nothing_heavy(loaded: dict[str, set[str]]) -> None:
-    ours = {name: heavy for name, heavy in loaded.items() if heavy and layer_of(name) not in BUILT_ON}
-    assert ours == LAZY_MODULES
+    assert loaded["mcp_wsgi.transport.http"] == {"requests"}
+    assert all(loaded[name] <= {"requests"} for name in OVER_HTTP)
+    others = {name: heavy for name, heavy in loaded.items() if layer_of(name) not in BUILT_ON and name not in OVER_HTTP}
+    assert {name: heavy for name, heavy in others.items() if heavy} == LAZY_MODULES
 
 
 @pytest.mark.parametrize("framework", LOADED_BY_FRAMEWORKS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -610,9 +611,8 @@ def _is_same(one: Connection, other: Connection) -> bool:
 
 
 def _client_info() -> dict[str, str]:
-    from .. import __version__
-
-    return {"name": "mcp_wsgi", "version": __version__}
+    package = __name__.partition(".")[0]
+    return {"name": package, "version": sys.modules[package].__version__}
 
 
 def _read(read: Callable[[Any], T], raw: Any) -> T:

@@ -17,7 +17,7 @@ from .errors import error_from_wire
 from .negotiation import Discover, Handshake, Negotiation, OldTransport, Settled, Step
 from .options import Options
 
-__all__ = ["Connection", "Session"]
+__all__ = ["POST_SECONDS", "Connection", "Session"]
 
 logger = logging.getLogger("mcp_wsgi.client")
 
