@@ -132,9 +132,13 @@ class _Watched:
         watch.send(self.sock, data)
 
     def connect(self) -> None:
-        super().connect()  # type: ignore[misc]
-        if (watch := current.watch) is not None:
-            watch.attach(self.sock)
+        watch = current.watch
+        if watch is None:
+            super().connect()  # type: ignore[misc]
+            return
+        with watch.limited(watch.connect_timeout):
+            super().connect()  # type: ignore[misc]
+        watch.attach(self.sock)
 
 
 class _Connection(_Watched, HTTPConnection):

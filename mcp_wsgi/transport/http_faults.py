@@ -6,18 +6,21 @@ The texts of requests and urllib3 repeat the whole URL, its query included, and 
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 import ssl
 
 from requests import exceptions as of_requests
 from urllib3 import exceptions as of_urllib3
 
-from ..exceptions import ClientError, TransportError
+from ..exceptions import ClientError, RequestTimeoutError, TransportError
 from .watch import Watch
 
 __all__ = ["explain"]
 
 _DEPTH = 10
+#: What http.client says of a proxy.
+_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})\b")
 
 
 def _chain(error: BaseException) -> list[BaseException]:
@@ -45,7 +48,8 @@ def explain(error: BaseException, watch: Watch, address: str) -> ClientError:
         return watch.stopped
     chain = _chain(error)
     for each in chain:
-        if isinstance(each, ClientError):
+        # The time of a connection is not that of the request: the server has not been silent, it has not been asked.
+        if isinstance(each, ClientError) and not isinstance(each, RequestTimeoutError):
             return each
     return TransportError(f"{address}: {_reason(chain)}")
 
@@ -76,6 +80,8 @@ def _text(error: BaseException) -> str | None:
         return "it answered with something that is not HTTP"
     if isinstance(error, TimeoutError):
         return "it did not react in time"
+    if isinstance(error, OSError) and (match := _TUNNEL.match(str(error))):
+        return f"it refused to connect ({match[1]})"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, of_requests.RequestException):
         return f"the connection failed ({error.strerror})"
     return None

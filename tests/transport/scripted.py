@@ -159,8 +159,11 @@ class Scripted:
 
 
 @contextmanager
-def scripted(script: Script) -> Iterator[Scripted]:
-    """Serve as the script says while the block runs, then make sure that all threads have ended."""
+def scripted(script: Script, begin: Callable[[Peer], Any] | None = None) -> Iterator[Scripted]:
+    """Serve as the script says while the block runs, then make sure that all threads have ended.
+
+    `begin` is called with each connection before anything is read of it.
+    """
     server, stopping = Scripted(script), threading.Event()
     threads: list[threading.Thread] = []
     peers: list[Peer] = []
@@ -169,6 +172,8 @@ def scripted(script: Script) -> Iterator[Scripted]:
 
     def serve(peer: Peer) -> None:
         try:
+            if begin is not None:
+                begin(peer)
             while not peer.closed and (got := peer.read()) is not None:
                 server.requests.append(got)
                 server.script(got, peer)
