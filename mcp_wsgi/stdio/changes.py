@@ -7,7 +7,6 @@ tools, resources and prompts.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +47,7 @@ class Changes:
         self._open: dict[Call, Subscription] = {}
         self._thread: threading.Thread | None = None
         self._following = False
-        self._closing = False
+        self._closing = threading.Event()
         #: The legacy client, as far as it is one.
         self.peer = Peer(self.wake)
         server.bus.subscribe(self.peer.feed)
@@ -102,7 +101,7 @@ class Changes:
             Whether the thread has ended.
         """
         with self._lock:
-            self._closing = True
+            self._closing.set()
             thread = self._thread
         self._server.bus.unsubscribe(self.peer.feed)
         self.wake()
@@ -113,7 +112,7 @@ class Changes:
         return thread is None or not thread.is_alive()
 
     def _start(self) -> None:
-        if self._thread is None and not self._closing:
+        if self._thread is None and not self._closing.is_set():
             self._thread = threading.Thread(target=self._run, name="mcp_wsgi stdio changes", daemon=True)
             self._thread.start()
 
@@ -121,10 +120,8 @@ class Changes:
         closing = False
         while not closing:
             self._wake.wait()
-            if not self._closing:
-                time.sleep(DEBOUNCE)
+            closing = self._closing.wait(DEBOUNCE)
             self._wake.clear()
-            closing = self._closing
             self._tell(closing=closing)
 
     def _tell(self, *, closing: bool) -> None:

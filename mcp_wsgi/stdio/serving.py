@@ -75,9 +75,7 @@ def serve_stdio(
         _serve(server, stdin, stdout, options, ending)
         return
     with own_streams() as (real_in, real_out, keep_open):
-        with ending.on_signals():
-            ended = _serve(server, real_in, real_out, options, ending)
-        if not ended:
+        if not _serve(server, real_in, real_out, options, ending, signals=True):
             keep_open()
 
 
@@ -88,7 +86,6 @@ class _Ending:
         self._stop_seconds = stop_seconds
         self._deadline: float | None = None
         self._signals = 0
-        self.source: Source | None = None
 
     def is_begun(self) -> bool:
         """Say whether no more is to be read."""
@@ -104,44 +101,59 @@ class _Ending:
         self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
 
     @contextmanager
-    def on_signals(self) -> Iterator[None]:
+    def on_signals(self, source: Source) -> Iterator[None]:
         """Begin at SIGTERM and SIGINT, where the process has no handlers of its own for them."""
+
+        def take(_number: int, _frame: FrameType | None) -> None:
+            self._signals += 1
+            self.begin(SIGNAL_SECONDS if self._signals == 1 else 0)
+            source.wake()
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        # A signal may come to another thread, or just before this one begins to wait: the handler would wait too.
+        wake_fd = signal.set_wakeup_fd(source.wake_fd, warn_on_full_buffer=False)
         before = {}
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGINT):
-                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-                    before[number] = signal.signal(number, self._take)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                before[number] = signal.signal(number, take)
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-    def _take(self, _number: int, _frame: FrameType | None) -> None:
-        self._signals += 1
-        self.begin(SIGNAL_SECONDS if self._signals == 1 else 0)
-        if self.source is not None:
-            self.source.wake()
+            signal.set_wakeup_fd(wake_fd)
 
 
-def _serve(server: Server, stdin: BinaryIO | int, stdout: BinaryIO | int, options: Options, ending: _Ending) -> bool:
+def _serve(
+    server: Server,
+    stdin: BinaryIO | int,
+    stdout: BinaryIO | int,
+    options: Options,
+    ending: _Ending,
+    *,
+    signals: bool = False,
+) -> bool:
     """Serve until the end; say whether no thread is left."""
     sink = Sink(stdout)
     source = Source(stdin, sink)
     sink.when_broken = source.wake
-    ending.source = source
     connection = Connection(server, sink, options, lambda: sink.closed or ending.is_begun())
     lines = Lines(options.max_message_size)
     try:
-        while not ending.is_begun() and (chunk := source.read()):
-            for line in lines.feed(chunk):
-                connection.receive(line)
-        if not ending.is_begun():
-            for last in lines.close():
-                connection.receive(last)
-        ending.begin()
-        connection.finish(ending.is_late)
+        with ending.on_signals(source) if signals else nullcontext():
+            try:
+                while not ending.is_begun() and (chunk := source.read()):
+                    for line in lines.feed(chunk):
+                        connection.receive(line)
+                if not ending.is_begun():
+                    for last in lines.close():
+                        connection.receive(last)
+                ending.begin()
+                connection.finish(ending.is_late)
+            finally:
+                ended = connection.close(CANCEL_SECONDS)
     finally:
-        ended = connection.close(CANCEL_SECONDS)
         source.close()
     return ended

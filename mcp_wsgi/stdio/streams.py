@@ -121,6 +121,11 @@ class Source:
             self._poll.register(self._fd, select.POLLIN)
             self._poll.register(self._pipe[0], select.POLLIN)
 
+    @property
+    def wake_fd(self) -> int:
+        """A descriptor to which the interpreter may write a byte when a signal comes; -1 where there is none."""
+        return -1 if self._pipe is None else self._pipe[1]
+
     def wake(self) -> None:
         """End the reading, from any thread or a signal's handler, as far as the platform can."""
         self._ended = True
@@ -131,8 +136,13 @@ class Source:
     def read(self) -> bytes:
         """Wait for the next bytes; none are the end."""
         while not self._ended:
-            if self._pipe is not None and self._fd not in [fd for fd, _ in self._poll.poll()]:
-                return b""  # woken, or nobody reads what is answered
+            if self._pipe is not None:
+                ready = [fd for fd, _ in self._poll.poll()]
+                if self._pipe[0] in ready:
+                    os.read(self._pipe[0], _CHUNK)
+                    continue
+                if self._fd not in ready:
+                    return b""  # nobody reads what is answered
             try:
                 chunk: bytes = self._read(_CHUNK) if self._fd is None else os.read(self._fd, _CHUNK)
             except BlockingIOError:
@@ -165,7 +175,7 @@ def own_streams() -> Iterator[tuple[int, int, Callable[[], None]]]:
         ConfigurationError: The process has no standard input or output.
     """
     try:
-        real_in, real_out = os.dup(0), os.dup(1)
+        real_in, real_out = _private(0), _private(1)
     except OSError:
         raise ConfigurationError("This process has no standard input and output to serve on") from None
     printed, kept = sys.stdout, []
@@ -184,15 +194,20 @@ def own_streams() -> Iterator[tuple[int, int, Callable[[], None]]]:
             os.close(real_out)
 
 
+def _private(fd: int) -> int:
+    """Copy a descriptor. The copy is not inherited, and does not take the place of a standard one that is closed."""
+    if sys.platform == "win32":  # pragma: no cover
+        return os.dup(fd)
+    import fcntl
+
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
 def _replace(real_in: int, real_out: int) -> None:
     null = os.open(os.devnull, os.O_RDWR)
-    try:
-        os.dup2(null, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # no standard error either
-            os.dup2(null, 1)
-    finally:
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    if null != 2:  # else there was no standard error, and this is it from now on
         os.close(null)
     _flush(sys.stdout)
     if sys.platform == "win32":  # pragma: no cover

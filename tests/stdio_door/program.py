@@ -1,0 +1,88 @@
+"""A program that does all that a careful author would not: ``python -m tests.stdio_door.program [ROLE]``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+
+from mcp_wsgi import Context, Server
+from mcp_wsgi.stdio import serve_stdio
+
+print("A banner, printed before the server has the streams")
+
+EARLY = sys.stdout
+server = Server("program", version="1")
+
+
+@server.tool
+def shout() -> str:
+    """Print in every way there is."""
+    print("printed")
+    print("printed to what was the output", file=EARLY, flush=True)
+    sys.stdout.write("written")
+    os.write(1, b"written to the descriptor\n")
+    subprocess.run([sys.executable, "-c", "print('printed by a child')"], check=True)
+    os.system("echo printed by a shell")
+    return "said"
+
+
+@server.tool
+def listen() -> str:
+    """Read in every way there is."""
+    child = subprocess.run([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"], stdout=subprocess.PIPE)
+    return f"{child.stdout.decode().strip()} {sys.stdin.read()!r} {os.read(0, 10)!r}"
+
+
+@server.tool
+def wait(seconds: float, ctx: Context) -> str:
+    """Wait, unless it is cancelled."""
+    logging.warning("waiting")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if ctx.cancelled:
+            return "cancelled"
+        time.sleep(0.01)
+    return "done"
+
+
+@server.tool
+def hang() -> str:
+    """Wait, whatever happens."""
+    logging.warning("waiting")
+    time.sleep(600)
+    return "done"
+
+
+@server.tool
+def big(size: int) -> str:
+    """Give a long text."""
+    return "x" * size
+
+
+@server.tool
+async def later(text: str) -> str:
+    """Give a text from a coroutine."""
+    return text
+
+
+def main(role: str) -> None:
+    """Serve, and say on the standard error what is left."""
+    before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []
+    if role == "own handler":
+        import signal
+
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(7))
+    serve_stdio(server, stop_seconds=5)
+    left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    after = os.listdir("/proc/self/fd") if before else []
+    print(f"left: {left} {len(after) - len(before)}", file=sys.stderr)
+    if role == "afterwards":
+        print("printed afterwards")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "")
