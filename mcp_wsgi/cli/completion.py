@@ -7,10 +7,10 @@ from typing import Any
 
 from .exits import CommandFailed, Exit
 
-__all__ = ["add_option"]
+__all__ = ["FILES", "add_option"]
 
 #: What shtab calls FILE: without it, that a shell completes names of files is not known before it is loaded.
-_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

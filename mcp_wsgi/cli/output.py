@@ -47,6 +47,7 @@ class Output:
         _escaping(sys.stdout)
         _escaping(sys.stderr)
         self._console: Any = None
+        self._bar: Any = None
         if not (json or plain or _wants_plain()):
             self._console = _console()
 
@@ -127,6 +128,7 @@ class Output:
             console=Console(stderr=True, highlight=False, markup=False, emoji=False),
             transient=True,
         )
+        self._bar = bar
         with bar:
             task = bar.add_task(one_line(what)[:40], total=None)
 
@@ -134,7 +136,22 @@ class Output:
                 words = f"{what}: {message}" if message else what
                 bar.update(task, completed=done, total=total, description=one_line(words)[:40])
 
-            yield report
+            try:
+                yield report
+            finally:
+                self._bar = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Take the bar away while the block talks with the person at the terminal."""
+        bar = self._bar
+        if bar is not None:
+            bar.stop()
+        try:
+            yield
+        finally:
+            if bar is not None:
+                bar.start()
 
 
 def _silent(_done: float, _total: float | None, _message: str | None) -> None:

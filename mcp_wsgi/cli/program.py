@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from . import completion, doctor, serving
+from . import calling, completion, doctor, listening, looking, serving
 from .exits import CommandFailed, Exit
 from .output import complain
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = argparse.Namespace(verbose=False)
     try:
-        make_parser().parse_args(argv, arguments)
+        _parse(list(sys.argv[1:] if argv is None else argv), arguments)
         return int(arguments.run(arguments))
     except CommandFailed as failed:
         complain(failed.message)
@@ -49,8 +49,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _reader_gone()
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Make the parser of all commands."""
+def _parse(words: list[str], arguments: argparse.Namespace) -> None:
+    """Read the command line; what is behind ``--`` is the command of a server."""
+    arguments.program = None
+    if "--" in words:
+        arguments.program = words[words.index("--") + 1 :]
+        words = words[: words.index("--")]
+    parser = make_parser(with_url=arguments.program is None)
+    _, rest = parser.parse_known_args(words, arguments)
+    # argparse takes a list of words only in one piece: here options may be among them.
+    if rest and hasattr(arguments, "words") and not any(word.startswith("-") and word != "-" for word in rest):
+        arguments.words += rest
+    elif rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if arguments.program is not None and not hasattr(arguments, "cwd"):
+        parser.error(f"{arguments.command} takes no command behind --")
+    if arguments.program == []:
+        parser.error("the command of the server is missing behind --")
+
+
+def make_parser(*, with_url: bool = True) -> argparse.ArgumentParser:
+    """Make the parser of all commands.
+
+    Args:
+        with_url: Whether the server is named by a URL, and not by a command behind ``--``.
+    """
     parser = argparse.ArgumentParser(
         prog="mcp-wsgi",
         description="Serve, try and examine Model Context Protocol servers.",
@@ -61,6 +84,9 @@ def make_parser() -> argparse.ArgumentParser:
     completion.add_option(parser)
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
     serving.add_parsers(commands)
+    looking.add_parsers(commands, with_url=with_url)
+    calling.add_parsers(commands, with_url=with_url)
+    listening.add_parser(commands, with_url=with_url)
     doctor.add_parser(commands)
     return parser
 

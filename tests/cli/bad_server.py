@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from socketserver import ThreadingMixIn
 from typing import Any
@@ -23,7 +23,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from mcp_wsgi import LOOPBACK_HOSTS, LOOPBACK_ORIGINS, HTTPPolicy, Server, public
 from mcp_wsgi.wsgi import WSGIApp
 
-__all__ = ["FAULTS", "WORST", "running"]
+__all__ = ["FAULTS", "WORST", "running", "serving"]
 
 good = Server("bad", version="1.0")
 POLICY = HTTPPolicy(allowed_hosts=LOOPBACK_HOSTS, allowed_origins=LOOPBACK_ORIGINS)
@@ -863,11 +863,16 @@ class _Server(ThreadingMixIn, WSGIServer):
         self.setup_environ()
 
 
-@contextmanager
-def running(*faults: str) -> Iterator[str]:
+def running(*faults: str) -> AbstractContextManager[str]:
     """Give the URL of a server with these faults, for as long as the block lasts."""
+    return serving(Bad(faults))
+
+
+@contextmanager
+def serving(application: Any) -> Iterator[str]:
+    """Give the URL of an application, for as long as the block lasts."""
     with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.set_app(Bad(faults))
+        server.set_app(application)
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
