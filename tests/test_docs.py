@@ -86,7 +86,7 @@ def run_django_page(page: Path, folder: Path) -> subprocess.CompletedProcess[str
     "page",
     [
         *("quickstart", "tools", "resources-and-prompts", "context", "streaming", "http-policy"),
-        *("wsgi", "asgi", "flask", "django", "errors", "integrate"),
+        *("wsgi", "asgi", "flask", "django", "errors", "integrate", "client", "bridge", "stdio"),
     ],
 )
 def test_a_page_about_code_has_code(page: str) -> None:
@@ -134,6 +134,12 @@ def test_every_option_of_the_policy_is_documented(option: str) -> None:
 @pytest.mark.parametrize("name", mcp_wsgi.__all__)
 def test_every_public_name_is_in_the_reference(name: str) -> None:
     assert re.search(rf"^ *(\.\. auto\w+:: )?mcp_wsgi\.{name}$|\bmcp_wsgi\.{name}\b", text_of("reference"), re.M)
+
+
+@pytest.mark.parametrize("module", ["client", "bridge", "stdio"])
+def test_every_name_of_what_calls_is_in_the_reference(module: str) -> None:
+    names = importlib.import_module(f"mcp_wsgi.{module}").__all__
+    assert [name for name in names if f"mcp_wsgi.{module}.{name}\n" not in text_of("reference")] == []
 
 
 DOORS = {"wsgi": ["WSGIApp", "WSGIMiddleware"], "asgi": ["ASGIApp", "ASGIMiddleware"], "flask": None, "django": None}

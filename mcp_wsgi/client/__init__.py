@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from ..exceptions import (
+    ClientClosedError,
+    ClientError,
+    HTTPStatusError,
+    NegotiationError,
+    RemoteProtocolError,
+    RequestCancelledError,
+    RequestTimeoutError,
+    ServerExitedError,
+    SessionExpiredError,
+    TransportError,
+    UnauthorizedError,
+)
 from .answers import Answers, ElicitAnswer, ElicitQuestion, SampleQuestion
 from .calls import Cancel
 from .client import Client
@@ -31,22 +44,33 @@ __all__ = [
     "Cancel",
     "Change",
     "Client",
+    "ClientClosedError",
+    "ClientError",
     "CompletionResult",
     "Discovery",
     "ElicitAnswer",
     "ElicitQuestion",
+    "HTTPStatusError",
     "InputRequiredResult",
     "Listener",
     "Listing",
     "LogMessage",
+    "NegotiationError",
     "Progress",
     "PromptArgument",
     "PromptInfo",
     "PromptResult",
     "ReadResult",
+    "RemoteProtocolError",
+    "RequestCancelledError",
+    "RequestTimeoutError",
     "ResourceInfo",
     "SampleQuestion",
+    "ServerExitedError",
+    "SessionExpiredError",
     "TemplateInfo",
     "ToolInfo",
+    "TransportError",
+    "UnauthorizedError",
     "UnknownContent",
 ]
