@@ -78,8 +78,8 @@ class _Connection:
 
     source: Source
     client: Client
+    name: str
     tools: Sequence[ToolInfo] = ()
-    name: str = ""
     id: str = ""
     error: Exception | None = None
 
@@ -89,7 +89,6 @@ class _Connection:
 
     def open(self) -> None:
         """Connect and list the tools; what goes wrong is kept."""
-        self.name = self.source.name or ""
         try:
             self.client.connect()
             if not self.name:
@@ -146,6 +145,8 @@ def connect_servers(
     """
     if result not in FORMS:
         raise ConfigurationError(f"result is one of {', '.join(FORMS)}, not {result!r}")
+    if not timeout > 0:
+        raise ConfigurationError("timeout is a number of seconds above 0")
     check_options(options)
     connections = _clients(read_sources(servers), options)
     try:
@@ -173,7 +174,7 @@ def _clients(sources: Iterable[Source], options: Mapping[str, Any]) -> list[_Con
             client = source.target
             if not isinstance(client, Client):
                 client = Client(client, **{**options, **source.options})
-            connections.append(_Connection(source=source, client=client))
+            connections.append(_Connection(source=source, client=client, name=source.name or ""))
     except BaseException:
         _close(connections)
         raise
@@ -215,13 +216,14 @@ def _give_ids(connections: Iterable[_Connection]) -> None:
 
 
 def _report(connections: Iterable[_Connection], *, strict: bool) -> None:
+    errors: list[Exception] = []
     for each in connections:
-        if each.error is None:
-            continue
-        if strict:
-            raise each.error
-        reason = shown(str(each.error) or type(each.error).__name__, 300)
-        LOGGER.warning("The server %r is left out: %s", each.id, reason)
+        if each.error is not None:
+            errors.append(each.error)
+            reason = shown(str(each.error) or type(each.error).__name__, 300)
+            LOGGER.warning("The server %r is left out: %s", each.id, reason)
+    if strict and errors:
+        raise errors[0]
 
 
 def _tools(connections: Iterable[_Connection], *, prefix: bool, form: Form, apps: bool) -> list[dict[str, Any]]:

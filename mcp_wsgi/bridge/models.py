@@ -64,8 +64,8 @@ def call_by_model_name(
 
 
 def _for_models(tools: Iterable[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
-    by_name = {tool["name"]: tool for tool in tools if is_for_models((tool.get("metadata") or {}).get("ui"))}
-    return [(name, by_name[own]) for name, own in model_names(by_name).items()]
+    shown = [tool for tool in tools if is_for_models((tool.get("metadata") or {}).get("ui"))]
+    return list(zip(model_names(tool["name"] for tool in shown), shown, strict=True))
 
 
 def _parameters(tool: Mapping[str, Any]) -> dict[str, Any]:

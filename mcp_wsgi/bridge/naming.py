@@ -84,23 +84,25 @@ def _digest(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
 
 
-def model_names(names: Iterable[str]) -> dict[str, str]:
-    """Give the name of each tool as a model's interface takes it: 1 to 64 letters, digits, ``_`` and ``-``.
+def model_names(names: Iterable[str]) -> list[str]:
+    """Give each tool a name as models' interfaces take it: 1 to 64 letters, digits, ``_`` and ``-``, each only once.
 
     A name that is fit already stays. What another one becomes depends on nothing but itself, unless that is taken.
-
-    Returns:
-        From the name for the model to the tool's own, in the order of the tools.
     """
     names = list(names)
-    fit = {name for name in names if len(name) <= LONGEST_FOR_MODELS and name and not _NOT_FOR_MODELS.search(name)}
-    found: dict[str, str] = {}
+    fit = {name for name in names if 0 < len(name) <= LONGEST_FOR_MODELS and not _NOT_FOR_MODELS.search(name)}
+    kept: set[str] = set()
+    taken = set(fit)
+    found: list[str] = []
     for name in names:
-        if name in fit:
-            found[name] = name
+        if name in fit and name not in kept:
+            kept.add(name)
+            found.append(name)
             continue
         plain = _fit(_NOT_FOR_MODELS.sub("_", name) or "tool", LONGEST_FOR_MODELS)
-        if plain in fit or plain in found:
+        if plain in taken:
             plain = f"{plain[: LONGEST_FOR_MODELS - _DIGEST - 1]}_{_digest(name)}"
-        found[_free(plain, fit | found.keys(), LONGEST_FOR_MODELS)] = name
+        plain = _free(plain, taken, LONGEST_FOR_MODELS)
+        taken.add(plain)
+        found.append(plain)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 import threading
 import time
@@ -242,6 +243,14 @@ def test_a_server_that_takes_too_long_is_left_out_in_time(caplog: pytest.LogCapt
     assert bridge_threads() == []
 
 
+def test_servers_that_had_to_wait_for_others_keep_their_names() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=32) as mute:
+        url = f"http://127.0.0.1:{mute.getsockname()[1]}/mcp"
+        with connect_servers([{"url": url, "id": f"mute{number}"} for number in range(10)], timeout=0.3) as tools:
+            assert list(tools.errors) == [f"mute{number}" for number in range(10)]
+    assert bridge_threads() == []
+
+
 def test_a_server_that_is_described_wrongly_is_an_error_before_anything_is_connected() -> None:
     connected: list[object] = []
 
@@ -255,6 +264,9 @@ def test_a_server_that_is_described_wrongly_is_an_error_before_anything_is_conne
         connect_servers([answer], result="json")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="Unknown options of a client: retries"):
         connect_servers([answer], retries=3)
+    for timeout in (0, -1, float("nan")):
+        with pytest.raises(ConfigurationError, match="seconds above 0"):
+            connect_servers([answer], timeout=timeout)
     assert connected == []
 
 

@@ -70,6 +70,14 @@ def test_a_call_finds_the_tool_that_the_model_means(arguments: Any) -> None:
     assert call_by_model_name(given, "files_write", arguments) == ("files_write", {"path": "x"})
 
 
+def test_lists_can_be_put_together() -> None:
+    given = [tool("search", description="A"), tool("search", description="B")]
+    first, second = to_anthropic(given)
+    assert (first["description"], second["description"]) == ("A", "B")
+    assert first["name"] == "search" != second["name"]
+    assert call_by_model_name(given, second["name"]) == ("search", {})
+
+
 @pytest.mark.parametrize("arguments", [None, "", "  ", {}, "{}"])
 def test_no_arguments_are_empty_ones(arguments: Any) -> None:
     assert call_by_model_name([tool()], "files_read", arguments) == ("files.read", {})
