@@ -166,6 +166,14 @@ def test_an_interface_is_noted_in_the_description_and_kept_in_the_metadata() -> 
         assert old["metadata"]["ui"]["resourceUri"] == "ui://apps/old.html"
 
 
+def test_a_tool_may_say_who_calls_it_without_an_interface() -> None:
+    server = Server("s")
+    server.tool(name="t", meta={"ui": {"visibility": ["model"]}})(lambda: "ok")
+    with connect_servers([server]) as tools:
+        assert tools[0]["description"] == ""
+        assert tools[0]["metadata"]["ui"] == {"visibility": ["model"]}
+
+
 def test_who_shows_no_interfaces_promises_none_and_has_no_tools_that_only_they_call() -> None:
     with connect_servers([apps()]) as tools:
         assert [(tool["name"], tool.get("_meta")) for tool in tools] == [("clock", {"example.com/x": 1}), ("old", None)]
@@ -349,6 +357,16 @@ def test_a_client_that_was_given_stays_open() -> None:
         with connect_servers([client]) as tools:
             assert list(tools.clients.values()) == [client]
         assert [tool.name for tool in client.list_tools()] == ["search", "count"]
+
+
+def test_a_client_that_was_given_is_left_out_where_it_fails_and_stays_open_too() -> None:
+    current: list[Any] = [lambda message: {"error": {"code": -32603, "message": "out of order"}}]
+    client = Client(lambda message: current[0](message))
+    with connect_servers([client]) as tools:
+        assert len(tools.errors) == 1
+    current[0] = shop().handle_message
+    assert [tool.name for tool in client.list_tools()] == ["search", "count"]
+    client.close()
 
 
 def test_closing_ends_the_connections() -> None:
