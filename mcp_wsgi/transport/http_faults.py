@@ -48,8 +48,10 @@ def explain(error: BaseException, watch: Watch, address: str) -> ClientError:
         return watch.stopped
     chain = _chain(error)
     for each in chain:
-        # The time of a connection is not that of the request: the server has not been silent, it has not been asked.
-        if isinstance(each, ClientError) and not isinstance(each, RequestTimeoutError):
+        if isinstance(each, RequestTimeoutError):
+            # Not the request's own time. The server was not silent, for it was not asked.
+            return TransportError(f"{address}: no connection could be made within {watch.connect_timeout:g} seconds")
+        if isinstance(each, ClientError):
             return each
     return TransportError(f"{address}: {_reason(chain)}")
 

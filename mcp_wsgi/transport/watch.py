@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from urllib3.util.wait import wait_for_write
 
-from ..exceptions import ClientClosedError, ClientError, RequestCancelledError, TransportError
+from ..exceptions import ClientClosedError, ClientError, RequestCancelledError
 from .base import Deadline
 from .http_names import resolve
 
@@ -135,9 +135,8 @@ class Watch:
             ClientError: The exchange was given up, or no time is left.
         """
         end = time.monotonic() + seconds
-        while (pause := end - time.monotonic()) > 0:
-            left = self.check()
-            time.sleep(min(pause, PATIENCE) if left is None else min(pause, PATIENCE, left))
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, self._pause()))
         self.check()
 
     def receive(self, sock: _Socket, buffer: Any) -> int:
@@ -157,7 +156,7 @@ class Watch:
             return size
 
     def connect(self, host: str, port: int, bind: Callable[[socket.socket], None]) -> socket.socket:
-        """Make a connection within the time allowed for it.
+        """Make a connection.
 
         Args:
             host: A name or an address.
@@ -168,24 +167,16 @@ class Watch:
             ClientError: The exchange was given up, or no time is left.
             OSError: No address of the host could be reached.
         """
-        limit = Deadline(self.connect_timeout)
-
-        def left() -> float:
-            self.check()
-            rest = limit.remaining() or 0.0
-            if not rest:
-                raise TransportError(f"No connection could be made within {self.connect_timeout:g} seconds")
-            return min(rest, PATIENCE)
-
+        addresses = resolve(host, port, self._pause)
         failure: OSError = socket.gaierror(socket.EAI_NONAME, "no address")
-        addresses = resolve(host, port, left)
         for position, (family, kind, proto, _, address) in enumerate(addresses):
+            left = self.check()
             # The addresses share the time: one that leads nowhere leaves some for the next.
-            share = Deadline((limit.remaining() or 0.0) / (len(addresses) - position))
+            share = Deadline(None if left is None else left / (len(addresses) - position))
             sock = socket.socket(family, kind, proto)
             try:
                 bind(sock)
-                self._connect(sock, address, left, share)
+                self._connect(sock, address, share)
             except ClientError:
                 sock.close()
                 raise
@@ -194,27 +185,28 @@ class Watch:
                 failure = error
             else:
                 return sock
-        left()
+        self.check()
         raise failure
 
-    def _connect(self, sock: socket.socket, address: Any, left: Callable[[], float], share: Deadline) -> None:
+    def _connect(self, sock: socket.socket, address: Any, share: Deadline) -> None:
         sock.setblocking(False)
         code = sock.connect_ex(address)
         if code in _PENDING:
             # In slices: not on every system does a shutdown wake whoever waits for a connection.
-            while not wait_for_write(sock, left()):
-                if not share.remaining():
+            while not wait_for_write(sock, self._pause()):
+                if share.remaining() == 0:
                     raise TimeoutError
             code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
             raise OSError(code, os.strerror(code))
-        # For the handshake of TLS and what a proxy wants; reading has its own time.
-        sock.settimeout(self._least(self.connect_timeout))
+        # For the handshake of TLS; reading and writing look for themselves what is left.
+        sock.settimeout(self.check())
         self.attach(sock)
 
-    def _least(self, seconds: float) -> float:
+    def _pause(self) -> float:
+        """Say how long to wait before looking again."""
         left = self.check()
-        return seconds if left is None else min(seconds, left)
+        return PATIENCE if left is None else min(PATIENCE, left)
 
     def send(self, sock: Any, data: bytes) -> None:
         """Send bytes, all of them within the deadline.
