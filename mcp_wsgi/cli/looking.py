@@ -85,10 +85,10 @@ def _row(kind: str, entry: Any) -> tuple[str, ...]:
 
 def _list(arguments: argparse.Namespace) -> int:
     wanted = list(dict.fromkeys(arguments.words)) or list(KINDS)
-    for kind in wanted:
-        if kind not in KINDS:
-            raise CommandFailed(f"There is no kind {kind!r}. There are: {', '.join(KINDS)}.", Exit.USAGE)
     with session_of(arguments) as session:
+        for kind in wanted:
+            if kind not in KINDS:
+                raise CommandFailed(f"There is no kind {kind!r}. There are: {', '.join(KINDS)}.", Exit.USAGE)
         found = {kind: _fetch(session.client, kind) for kind in wanted}
         if session.output.json:
             session.output.document({kind: [entry.raw for entry in entries or ()] for kind, entries in found.items()})

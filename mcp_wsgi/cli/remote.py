@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from .exits import CommandFailed, Exit
 from .options import header, seconds, setting
 from .output import Output, complain
@@ -52,7 +53,12 @@ def add_remote_parser(
     options.add_argument(
         "--timeout", type=seconds, default=60.0, help="how long the server may be silent (default: %(default)g seconds)"
     )
-    options.add_argument("--protocol-version", metavar="VERSION", help="speak this version, without asking the server")
+    options.add_argument(
+        "--protocol-version",
+        choices=(*LEGACY_VERSIONS, *MODERN_VERSIONS),
+        metavar="VERSION",
+        help="speak this version, without asking the server",
+    )
     options.add_argument("--json", action="store_true", help="print JSON, for programs")
     options.add_argument("--plain", action="store_true", help="print plain text, also in a terminal")
     options.add_argument("-v", "--verbose", action="store_true", help="show what the server logs, and causes of errors")
@@ -76,7 +82,7 @@ def session_of(arguments: argparse.Namespace) -> Iterator[Session]:
         CommandFailed: The server or an option cannot be used, or something failed inside the block.
     """
     from ..client import Client
-    from ..exceptions import ConfigurationError, NegotiationError
+    from ..exceptions import ConfigurationError
     from .asking import Asker
 
     output = Output(json=arguments.json, plain=arguments.plain)
@@ -99,7 +105,7 @@ def session_of(arguments: argparse.Namespace) -> Iterator[Session]:
             log_level="info" if arguments.verbose else None,
             on_log=_tell_log if arguments.verbose else None,
         )
-    except (ConfigurationError, NegotiationError) as error:
+    except ConfigurationError as error:
         raise CommandFailed(f"{error}", Exit.USAGE) from None
     with _telling_warnings(), _failures(arguments, client):
         try:
