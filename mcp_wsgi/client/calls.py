@@ -98,6 +98,8 @@ class Call:
     tool: HasParamHeaders | None = None
     meta: Mapping[str, Any] | None = None
     cancel: Cancel | None = None
+    #: Whether questions of the server were answered on the way, so that the result is this caller's only.
+    answered: bool = False
     #: Whether it may take any time, as a subscription does.
     endless: bool = False
     #: Takes the notifications of the request that nobody else takes; a subscription's are all of these.
@@ -142,7 +144,7 @@ class Calls:
             answers = self._answers(result)
             if answers is None:
                 return result
-            extra = answers
+            extra, call.answered = answers, True
         raise RemoteProtocolError(f"The server asked more than {self._options.max_rounds} times in one request")
 
     def _answers(self, result: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -38,6 +38,7 @@ from .schemas import usable_tools
 from .session import Connection, Session
 from .targets import Target, TransportOptions, transport_for
 from .tools import KnownTool, KnownTools
+from .wire import need_list
 
 if TYPE_CHECKING:
     import requests
@@ -250,7 +251,7 @@ class Client:
         connection = self._session.connection()
         if not connection.modern:
             return _read(Discovery.from_wire, connection.info)
-        return _read(Discovery.from_wire, self._fetch("server/discover", {}))
+        return _read(Discovery.from_wire, self._fetch(Call(method="server/discover")))
 
     def ping(self, *, timeout: float | None = None) -> None:
         """See whether the server answers: ``ping`` on legacy, ``server/discover`` on modern, which has no ping.
@@ -330,11 +331,10 @@ class Client:
         pages: list[dict[str, Any]] = []
         seen: set[str] = set()
         while True:
-            page = self._fetch(method, {} if cursor is None else {"cursor": cursor}, timeout=timeout)
-            entries = page.get(member)
-            if not isinstance(entries, list):
-                raise RemoteProtocolError(f"The result of {method} has no list {member!r}")
-            items += read(entries)
+            page = self._fetch(
+                Call(method=method, params={} if cursor is None else {"cursor": cursor}, timeout=timeout)
+            )
+            items += read(_read(lambda page: need_list(page, member, f"The result of {method}"), page))
             pages.append(page)
             found = page.get("nextCursor")
             cursor = found if isinstance(found, str) else None
@@ -347,14 +347,19 @@ class Client:
             seen.add(cursor)
         return Listing(items, cursor, pages)
 
-    def _fetch(self, method: str, params: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+    def _fetch(self, call: Call) -> dict[str, Any]:
         """Get a result that may have been kept."""
         cache = self._cache
-        if cache is not None and (kept := cache.get(method, params)) is not None:
+        if cache is None:
+            return self._calls.perform(call)
+        key = {**call.params, "_meta": dict(call.meta or {})}
+        kept = cache.get(call.method, key)
+        if kept is not None:
             return kept
-        result = self._calls.perform(Call(method=method, params=params, timeout=timeout))
-        if cache is not None:
-            cache.put(method, params, result)
+        since = cache.moment()
+        result = self._calls.perform(call)
+        if not call.answered:  # what somebody's answer made of it is for nobody else (server/utilities/caching)
+            cache.put(call.method, key, result, since=since)
         return result
 
     # Calls
@@ -429,7 +434,8 @@ class Client:
         except HeaderMismatchError:
             if not self._mirrors():
                 raise
-            self._forget_list("tools/list")
+            if self._cache is not None:
+                self._cache.drop("tools/list")
             self.list_tools(timeout=call.timeout)
             newest = self._tools.find(name)
             if newest is None or newest.param_headers == (known.param_headers if known is not None else ()):
@@ -452,16 +458,8 @@ class Client:
             MCPError: The server refuses; a modern one says by ``-32602`` that there is none.
             ClientError: There is no answer.
         """
-        params = {"uri": uri}
-        cache = self._cache
-        if cache is not None and (kept := cache.get("resources/read", params)) is not None:
-            return _read(ReadResult.from_wire, kept)
-        raw = self._calls.perform(
-            Call(method="resources/read", params=params, timeout=timeout, meta=meta, cancel=cancel)
-        )
-        if cache is not None:
-            cache.put("resources/read", params, raw)
-        return self._result(raw, ReadResult)
+        call = Call(method="resources/read", params={"uri": uri}, timeout=timeout, meta=meta, cancel=cancel)
+        return self._result(self._fetch(call), ReadResult)
 
     def get_prompt(
         self,
@@ -595,10 +593,6 @@ class Client:
     def _mirrors(self) -> bool:
         connection = self._session.connection()
         return connection.modern and connection.transport.kind == "http"
-
-    def _forget_list(self, method: str) -> None:
-        if self._cache is not None and method == "tools/list":
-            self._cache.invalidate(_TOOLS_CHANGED, None)
 
     def _result(self, raw: dict[str, Any], kind: type[R]) -> R | InputRequiredResult:
         if raw.get("resultType") == "input_required":

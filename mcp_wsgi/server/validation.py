@@ -16,7 +16,7 @@ from typing import Any
 
 from ..exceptions import ArgumentError, RegistrationError
 from .reasons import LONGEST, json_type, shorten
-from .schema_checks import check_references, check_schema_bounds
+from .schema_checks import REFERENCE_KEYWORDS, check_references, check_schema_bounds
 from .subschemas import iter_schemas
 
 __all__ = ["SUPPORTED_DIALECTS", "compile_validator"]
@@ -31,6 +31,9 @@ _VALIDATORS = {
 }
 #: How many errors are looked at to find the one that says most: a client can make millions.
 _MOST = 20
+#: How many references one check follows, at least and for each value it looks at: two that lead back to the whole would
+#: double the work at each level.
+_LEAST_REFERENCES, _REFERENCES_EACH = 10_000, 20
 #: How deep in alternatives of alternatives errors are looked for.
 _DEEPEST = 3
 _WORDS = {
@@ -88,7 +91,7 @@ def compile_validator(schema: Any, *, what: str) -> Callable[[Any], None]:
     memorable = not any("$dynamicRef" in each or "$recursiveRef" in each for each in iter_schemas(schema))
 
     def validate(value: Any) -> None:
-        token = _CHECK.set(_Check(memorable=memorable))
+        token = _CHECK.set(_Check(value, memorable=memorable))
         try:
             _validate(validator, value)
         finally:
@@ -172,9 +175,20 @@ def _kind(name: str) -> Any:
                 return [], index
         return [failure("fits no alternative", context=check.explain(validator, schemas, instance))], len(schemas)
 
+    def counted(keyword: Any) -> Any:
+        def follow(validator: Any, reference: Any, instance: Any, schema: Any) -> Iterator[Any]:
+            # No generator: its frame would stand in the stack at each level.
+            _CHECK.get().count()
+            found: Iterator[Any] = keyword(validator, reference, instance, schema)
+            return found
+
+        return follow
+
+    plain = getattr(jsonschema, name)
     keywords = {"uniqueItems": unique_items, "anyOf": any_of, "oneOf": one_of}
+    keywords |= {key: counted(plain.VALIDATORS[key]) for key in REFERENCE_KEYWORDS if key in plain.VALIDATORS}
     extend: Any = jsonschema.validators.extend
-    return extend(getattr(jsonschema, name), keywords)
+    return extend(plain, keywords)
 
 
 class _Check:
@@ -184,12 +198,27 @@ class _Check:
     the one above it: a body of a few hundred bytes would take hours.
     """
 
-    __slots__ = ("_depth", "_known", "_memorable")
+    __slots__ = ("_depth", "_known", "_memorable", "_most", "_references", "_value")
 
-    def __init__(self, *, memorable: bool) -> None:
+    def __init__(self, value: Any, *, memorable: bool) -> None:
+        self._value = value
         self._memorable = memorable
         self._known: dict[tuple[int, int], bool] = {}
         self._depth = 0
+        self._references = 0
+        self._most = _LEAST_REFERENCES
+
+    def count(self) -> None:
+        """Count a reference that is followed.
+
+        Raises:
+            ArgumentError: There were too many.
+        """
+        self._references += 1
+        if self._references == _LEAST_REFERENCES:
+            self._most = _LEAST_REFERENCES + _REFERENCES_EACH * _size(self._value)
+        if self._references > self._most:
+            raise ArgumentError("", "checking this takes too long: the schema refers to itself too often")
 
     def fits(self, validator: Any, schema: Any, instance: Any) -> bool:
         """Say whether a value conforms to an alternative. Both live as long as the check, so their ids name them."""
@@ -219,6 +248,17 @@ class _Check:
 
 
 _CHECK: ContextVar[_Check] = ContextVar("_CHECK")
+
+
+def _size(value: Any) -> int:
+    """Count the values in a JSON value, itself included."""
+    count, waiting = 0, [value]
+    while waiting:
+        each = waiting.pop()
+        count += 1
+        if isinstance(each, (dict, list)):
+            waiting.extend(each.values() if isinstance(each, dict) else each)
+    return count
 
 
 def _text(value: Any) -> str:

@@ -391,8 +391,8 @@ def scripted(*results: Any, version: str = MODERN) -> Callable[[dict[str, Any]],
     [
         ({"resultType": "other"}, "of the unknown type 'other'"),
         ({"resultType": 5}, "of the unknown type"),
-        ({"tools": None}, "has no list 'tools'"),
-        ({}, "has no list 'tools'"),
+        ({"tools": 5}, 'has no list of "tools"'),
+        ({}, 'has no list of "tools"'),
         ({"resultType": "input_required", "requestState": "x"}, "unknown type 'input_required'"),
         (None, "is not an object"),
         ([], "is not an object"),
@@ -583,6 +583,23 @@ def test_results_are_kept_as_long_as_the_server_says_and_until_it_says_otherwise
         client.list_tools()
         client.list_tools()
     assert asked.count("tools/list") == 4
+
+
+def test_what_an_answer_made_of_a_result_is_not_kept_for_others() -> None:
+    server = make_server(ttl_ms=60_000, keys=["k"])
+
+    @server.resource("shop://mine/{item}")
+    def mine(item: str, ctx: Context) -> str:
+        answer = ctx.elicit("Who are you?", {"type": "object", "properties": {"name": {"type": "string"}}})
+        return f"{item} of {answer.data}"
+
+    names = iter(["Ada", "Bob"])
+    with Client(server, cache=True, elicit=lambda question: {"name": next(names)}) as client:
+        read = [client.read_resource("shop://mine/hat") for _ in range(2)]
+    assert [each.text for each in read if isinstance(each, ReadResult)] == [
+        "hat of {'name': 'Ada'}",
+        "hat of {'name': 'Bob'}",
+    ]
 
 
 # Changes

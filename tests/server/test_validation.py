@@ -265,3 +265,28 @@ def test_alternatives_behind_a_dynamic_reference_are_decided_each_time():
     check(schema, [[1], 2, []])
     with pytest.raises(ArgumentError):
         check(schema, [["x"]])
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#/$defs/n", "$defs": {"n": {"properties": {"a": {"allOf": [{"$ref": "#/$defs/n"}] * 2}}}}},
+        {"$dynamicAnchor": "n", "properties": {"a": {"allOf": [{"$dynamicRef": "#n"}] * 2}}},
+        {
+            "$ref": "#/$defs/d40",
+            "$defs": {"d0": True, **{f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n - 1}"}] * 2} for n in range(1, 41)}},
+        },
+    ],
+    ids=["to the whole", "dynamic", "doubling"],
+)
+def test_references_that_double_the_work_at_each_level_end_the_check(schema):
+    value: dict = {}
+    for _ in range(60):
+        value = {"a": value}
+    with pytest.raises(ArgumentError, match="takes too long"):
+        compile_validator(schema, what="x")(value)
+
+
+def test_as_many_references_as_there_are_values_are_followed():
+    validate = compile_validator({"items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}, what="x")
+    validate([1] * 12_000)
