@@ -76,7 +76,12 @@ def main(role: str) -> None:
         import signal
 
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(7))
-    serve_stdio(server, stop_seconds=5)
+    if role == "thread":
+        thread = threading.Thread(target=serve_stdio, args=(server,))
+        thread.start()
+        thread.join()
+    else:
+        serve_stdio(server, stop_seconds=5)
     left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
     after = os.listdir("/proc/self/fd") if before else []
     print(f"left: {left} {len(after) - len(before)}", file=sys.stderr)

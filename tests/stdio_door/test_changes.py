@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from mcp_wsgi import Context, Server
+from mcp_wsgi import Context, MCPError, Server
 from mcp_wsgi.stdio import changes
 from tests.modern import message
 from tests.stdio_door.client import PATIENCE, initialize, legacy, notice, serving
@@ -135,6 +135,27 @@ def test_a_subscription_of_a_version_that_is_not_served_is_refused():
     request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2099-01-01"
     with serving(a_server()) as client:
         assert client.ask(request)["error"]["code"] == -32022
+
+
+def test_a_filter_that_fails_is_answered_for(caplog):
+    server = a_server()
+
+    @server.resource("own://it", visible=lambda ctx: 1 / 0)
+    def own() -> str:
+        return ""
+
+    def refuse(ctx):
+        raise MCPError(-31999, "No", {1, 2, 3})  # which no JSON can say
+
+    @server.resource("odd://it", visible=refuse)
+    def odd() -> str:
+        return ""
+
+    with serving(server) as client:
+        for uri in ("own://it", "odd://it"):
+            error = client.ask(listen(1, resourceSubscriptions=[uri]))["error"]
+            assert error["code"] == -32603
+            assert "Internal error (id " in error["message"]
 
 
 def test_so_many_subscriptions_may_be_open(monkeypatch):

@@ -267,6 +267,13 @@ def _is_running(pid: int) -> bool:
     return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
+def test_another_thread_than_the_main_one_may_serve(tmp_path):
+    """It just cannot take signals."""
+    with running(tmp_path, "thread") as program:
+        assert text_of(program.client.ask(call(1, "shout"))) == "said"
+        assert program.finish() == 0
+
+
 @pytest.mark.parametrize("redirection", ["<&-", ">&-"])
 def test_a_process_without_streams_is_told(redirection):
     script = f"exec {sys.executable} -m tests.apps.interop_stdio {redirection}"
