@@ -23,6 +23,7 @@ from mcp_wsgi.protocol.codec import encode
 from mcp_wsgi.protocol.sse import EventDecoder
 from mcp_wsgi.server.drive import Call, Steps
 from tests.modern import BOTH, message, post_headers
+from tests.patience import least
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
 QUICK = HTTPPolicy(keep_alive=0.2)
@@ -412,7 +413,7 @@ def test_the_pool_is_bounded_and_a_call_waits_for_a_thread():
         await asyncio.gather(*(exchange(app, call("nap", seconds=0.1)) for _ in range(4)))
         return time.monotonic() - start
 
-    assert 0.19 < asyncio.run(scenario()) < 0.4
+    assert 0.19 < least(lambda: asyncio.run(scenario()), 0.39) < 0.4
 
 
 def test_a_sync_handler_that_sleeps_does_not_delay_others():
@@ -426,7 +427,7 @@ def test_a_sync_handler_that_sleeps_does_not_delay_others():
         await sleeping
         return taken
 
-    assert asyncio.run(scenario()) < 0.1
+    assert least(lambda: asyncio.run(scenario()), 0.1) <= 0.1
 
 
 def test_each_process_makes_a_pool_of_its_own(monkeypatch):
@@ -615,7 +616,7 @@ def test_a_handler_that_says_nothing_first_is_answered_with_json(tool, arguments
 
 
 def test_a_silent_handler_opens_the_stream_with_comments():
-    client = ask(an_app(), call("nap", "t", seconds=0.35))
+    client = ask(an_app(), call("nap", "t", seconds=0.7))
     assert client.body.startswith(b":\n\n:\n\n")
     assert text_of(client) == "rested"
 
@@ -703,7 +704,7 @@ def test_an_async_handler_that_does_not_look_is_cancelled_after_a_grace_time(mon
         await client.until(lambda: len(ended) == 1)
         return ended[0] - left
 
-    assert 0.05 < asyncio.run(scenario()) < 0.5
+    assert 0.05 < asyncio.run(scenario()) < 5
 
 
 @pytest.mark.parametrize("parts", [0, 2])
@@ -820,7 +821,7 @@ def test_a_body_that_is_replayed_for_ever_does_not_stop_the_stream_or_the_loop(p
     start = time.monotonic()
     client = ask(replaying(an_app(server), pause=pause), call("slowly", "t"))
     # Of an endless loop the test runner's own alarm would get it out.
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10
     assert len(client.events()) == 4
     assert client.events()[-1]["result"]["content"][0]["text"] == "done"
 
@@ -910,7 +911,7 @@ def _request(wire: dict[str, Any]) -> Any:
 
 
 def test_a_silent_listen_sends_comments_and_ends_at_its_lifetime():
-    client = ask(an_app(policy=HTTPPolicy(keep_alive=0.1, listen_lifetime=0.18)), listen())
+    client = ask(an_app(policy=HTTPPolicy(keep_alive=0.1, listen_lifetime=0.5)), listen())
     assert b"\n\n:\n\n" in client.body
     assert client.events()[-1]["result"]["resultType"] == "complete"
 

@@ -133,7 +133,7 @@ def test_logs_at_or_above_the_level_are_streamed():
 
 
 def test_a_silent_handler_opens_the_stream_after_the_interval_with_a_comment():
-    response = post(an_endpoint(), call("silent", seconds=0.25))
+    response = post(an_endpoint(), call("silent", seconds=0.6))
     first = next(response.stream)
     assert first.startswith(b":")
     assert events(response)[-1]["result"]["content"][0]["text"] == "unset"
