@@ -1,8 +1,9 @@
-"""Settings for every test: how hard Hypothesis searches, here and in continuous integration."""
+"""Settings for every test: how hard Hypothesis searches, here and in continuous integration; what SIGINT does."""
 
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -10,3 +11,7 @@ from hypothesis import settings
 settings.register_profile("dev", max_examples=100, deadline=None)
 settings.register_profile("ci", max_examples=400, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+# A shell lets what it starts in the background ignore SIGINT, and that would be inherited by all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
