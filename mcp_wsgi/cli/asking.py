@@ -185,7 +185,10 @@ def _value(text: str, field: Mapping[str, Any], choices: list[tuple[str, str]]) 
 
 
 def _chosen(text: str, choices: list[tuple[str, str]]) -> str:
-    """Take the number of a choice, or the choice itself."""
+    """Take the number of a choice, what is shown of it, or the choice itself."""
+    for value, shown in choices:
+        if text in (value, shown):
+            return value
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(choices):
         return choices[int(text) - 1][0]
     return text
