@@ -145,9 +145,11 @@ class HTTPTransport(Transport):
         """Open the stream of a legacy server for what belongs to no request, where it has one."""
         self._refresh()
         if not self._closed and self._inbox is None:
-            self._inbox = Inbox(self._listen, self._deliver, self._max_size, self._connect_timeout)
+            inbox = self._inbox = Inbox(self._listen, self._deliver, self._max_size, self._connect_timeout)
             # What a server sends while the stream is not open yet is lost, and it may be a question that it waits on.
-            self._inbox.wait(_OPENING)
+            inbox.wait(_OPENING)
+        if self._closed:
+            self._stop_inbox()
 
     def close(self) -> None:
         """End the connections, and a legacy session with them; whoever waits gets ``ClientClosedError``."""

@@ -14,7 +14,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-from .watch import Watch, current
+from .watch import Watch, bare_socket, watch_here
 
 __all__ = ["POOL_SIZE", "WatchedAdapter", "WatchedResponse", "read_some"]
 
@@ -41,9 +41,8 @@ class _Reader(io.RawIOBase):
         return self._watch.receive(self._sock, buffer)
 
     def close(self) -> None:
-        if not self.closed:
-            self._watch.detach()
-            self._hold.close()
+        self._watch.detach()
+        self._hold.close()
         super().close()
 
 
@@ -54,9 +53,8 @@ class WatchedResponse(http.client.HTTPResponse):
 
     def __init__(self, sock: Any, *args: Any, **options: Any) -> None:
         super().__init__(sock, *args, **options)
-        if (watch := current.watch) is not None:
-            self.fp.close()
-            self.fp = io.BufferedReader(_Reader(sock, watch), _BUFFER)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Reader(sock, watch_here()), _BUFFER)
 
 
 def read_some(response: Any) -> bytes:
@@ -87,7 +85,6 @@ class _Watched:
     sock: Any
     host: str
     port: int
-    source_address: Any
     socket_options: Any
     _held: list[bytes] | None = None
 
@@ -96,17 +93,12 @@ class _Watched:
         _connections.add(self)
 
     def _new_conn(self) -> socket.socket:
-        watch = current.watch
-        if watch is None:
-            return super()._new_conn()  # type: ignore[misc,no-any-return]
-        return watch.connect(getattr(self, "_dns_host", self.host), self.port, self._bind)
+        return watch_here().connect(getattr(self, "_dns_host", self.host), self.port, self._bind)
 
     def _bind(self, sock: socket.socket) -> None:
         # A stream may be silent for hours: a peer that has vanished is then noticed by the system.
         for option in (*(self.socket_options or ()), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)):
             sock.setsockopt(*option)
-        if self.source_address:
-            sock.bind(self.source_address)
 
     def request(self, *args: Any, **options: Any) -> None:
         """Send a request, its head and a short body in one packet."""
@@ -118,27 +110,21 @@ class _Watched:
         self.send(held[0] if len(held) == 1 else b"".join(held))
 
     def send(self, data: Any) -> None:
-        watch = current.watch
-        if self._held is not None and isinstance(data, bytes):
-            self._held.append(data)
-            return
-        if watch is None or not isinstance(data, bytes):
+        if not isinstance(data, bytes):
             super().send(data)  # type: ignore[misc]
-            return
-        if self.sock is None:
-            self.connect()
+        elif self._held is not None:
+            self._held.append(data)
         else:
+            if self.sock is None:
+                self.connect()
+            watch = watch_here()
             watch.attach(self.sock)
-        watch.send(self.sock, data)
+            watch.send(self.sock, data)
 
     def connect(self) -> None:
-        watch = current.watch
-        if watch is None:
-            super().connect()  # type: ignore[misc]
-            return
+        watch = watch_here()
         with watch.limited(watch.connect_timeout):
             super().connect()  # type: ignore[misc]
-        watch.attach(self.sock)
 
 
 class _Connection(_Watched, HTTPConnection):
@@ -158,19 +144,15 @@ class _SecureConnection(_Watched, HTTPSConnection):
 
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
-        if (watch := current.watch) is not None:
-            self._twin = sock.dup()
-            watch.attach(self._twin)
+        self._twin = sock.dup()
+        watch_here().attach(self._twin)
         return sock
 
     def connect(self) -> None:
         try:
             super().connect()
-        except BaseException:
-            if (watch := current.watch) is not None:
-                watch.detach()
-            raise
         finally:
+            watch_here().detach()
             twin, self._twin = self._twin, None
             if twin is not None:
                 twin.close()
@@ -184,7 +166,16 @@ class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
 
 
-_POOLS = {"http": _Pool, "https": _SecurePool}
+#: Pools of another kind, for a proxy of SOCKS, stay as they are.
+_WATCHED: dict[type[HTTPConnectionPool], type[HTTPConnectionPool]] = {
+    HTTPConnectionPool: _Pool,
+    HTTPSConnectionPool: _SecurePool,
+}
+
+
+def _watch_pools(manager: Any) -> None:
+    kinds = manager.pool_classes_by_scheme
+    manager.pool_classes_by_scheme = {scheme: _WATCHED.get(kind, kind) for scheme, kind in kinds.items()}
 
 
 class WatchedAdapter(HTTPAdapter):
@@ -196,21 +187,19 @@ class WatchedAdapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         """Make the pools of connections."""
         super().init_poolmanager(*args, **options)
-        self.poolmanager.pool_classes_by_scheme = _POOLS
+        _watch_pools(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        """Make the pools of connections to a proxy; one of SOCKS makes connections of its own kind."""
+        """Make the pools of connections to a proxy."""
         manager = super().proxy_manager_for(proxy, **options)
-        if not proxy.lower().startswith("socks"):
-            manager.pool_classes_by_scheme = _POOLS
+        _watch_pools(manager)
         return manager
 
     def close(self) -> None:
         """Close the connections that nobody uses. urllib3 leaves that to the collector."""
         for manager in (self.poolmanager, *self.proxy_manager.values()):
-            for key in list(manager.pools.keys()):
-                if (pool := manager.pools.get(key)) is not None:
-                    pool.close()
+            for pool in filter(None, [manager.pools.get(key) for key in manager.pools.keys()]):  # noqa: SIM118
+                pool.close()
         super().close()
 
 
@@ -221,12 +210,8 @@ _connections: weakref.WeakSet[Any] = weakref.WeakSet()
 def _close_inherited() -> None:
     # The descriptors only: what is said to the peer, or to a reader that holds the socket, is the parent's to say.
     for connection in list(_connections):
-        sock = connection.sock
-        while not isinstance(sock, (socket.socket, type(None))):
-            sock = sock.socket
-        if sock is not None:
-            with suppress(OSError):
-                os.close(sock.detach())
+        with suppress(AttributeError, OSError):  # it has none, or a dead one
+            os.close(bare_socket(connection.sock).detach())
 
 
 if hasattr(os, "register_at_fork"):  # pragma: no branch - not on Windows

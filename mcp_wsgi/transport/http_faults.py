@@ -51,8 +51,6 @@ def explain(error: BaseException, watch: Watch, address: str) -> ClientError:
         if isinstance(each, RequestTimeoutError):
             # Not the request's own time. The server was not silent, for it was not asked.
             return TransportError(f"{address}: no connection could be made within {watch.connect_timeout:g} seconds")
-        if isinstance(each, ClientError):
-            return each
     return TransportError(f"{address}: {_reason(chain)}")
 
 

@@ -148,13 +148,17 @@ class Inflater:
         while data:
             if self._decoder.eof:
                 self._decoder = zlib.decompressobj(self._bits)  # gzip files may follow each other
-            try:
-                piece = self._decompress(data)
-            except zlib.error:
-                raise RemoteProtocolError("The answer is not encoded as its Content-Encoding says") from None
-            data = self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail
-            if piece:
-                yield piece
+            piece = None
+            # Where the piece is full, more may be waiting although all bytes were taken.
+            while piece is None or len(piece) == _BLOCK or self._decoder.unconsumed_tail:
+                try:
+                    piece = self._decompress(data)
+                except zlib.error:
+                    raise RemoteProtocolError("The answer is not encoded as its Content-Encoding says") from None
+                data = self._decoder.unconsumed_tail
+                if piece:
+                    yield piece
+            data = self._decoder.unused_data
 
     def _decompress(self, data: bytes) -> bytes:
         try:

@@ -22,11 +22,12 @@ from ..exceptions import ClientClosedError, ClientError, RequestCancelledError
 from .base import Deadline
 from .http_names import resolve
 
-__all__ = ["PATIENCE", "Watch", "closed", "current"]
+__all__ = ["PATIENCE", "Watch", "bare_socket", "closed", "watch_here"]
 
 #: How often a thread that waits for something else than a socket's bytes looks whether it is still wanted, in seconds.
 PATIENCE = 0.1
 _BLOCK = 65536
+_CONNECT_TIMEOUT = 10.0
 #: What a connection says that is still being made; the last is Windows'.
 _PENDING = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", errno.EWOULDBLOCK)})
 
@@ -48,7 +49,19 @@ class _Current(threading.local):
 
 
 #: The watch of the request that this thread sends: urllib3 makes its connections in between.
-current = _Current()
+_current = _Current()
+
+
+def watch_here() -> Watch:
+    """Give the watch of the request that this thread sends; where it sends none of ours, one that forbids nothing."""
+    return _current.watch or Watch(Deadline(None), _CONNECT_TIMEOUT)
+
+
+def bare_socket(sock: Any) -> socket.socket:
+    """Give the socket below TLS that a proxy of TLS carries, which is no socket itself."""
+    while not isinstance(sock, socket.socket):
+        sock = sock.socket
+    return sock
 
 
 class Watch:
@@ -221,16 +234,14 @@ class Watch:
             view = view[_BLOCK:]
 
     def __enter__(self) -> Watch:
-        self._previous, current.watch = current.watch, self
+        self._previous, _current.watch = _current.watch, self
         return self
 
     def __exit__(self, *_: object) -> None:
-        current.watch = self._previous
+        _current.watch = self._previous
 
 
 def _shut_down(sock: Any) -> None:
-    while not isinstance(sock, socket.socket):
-        sock = sock.socket
     with suppress(OSError):
         # Not the method of an SSL socket, which takes the TLS off while the other thread still reads.
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+        socket.socket.shutdown(bare_socket(sock), socket.SHUT_RDWR)
