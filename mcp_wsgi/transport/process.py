@@ -90,7 +90,6 @@ class ServerProcess:
         #: Whether it is being stopped, or was.
         self.stopping = False
         self._finished = False
-        self._silent = 0
         self._exited_at = 0.0
         self._stop_lock = threading.Lock()
         self._threads: tuple[threading.Thread, ...] = ()
@@ -127,15 +126,11 @@ class ServerProcess:
                 # What is stopped is still read, or it could not finish what it writes.
                 pump(out, take, lambda: self._finished or over(), self.has_exited)
             finally:
-                self._silent += 1
                 ended()
                 self.stop()
 
         def drain() -> None:
-            try:
-                pump(err, self._tail.take, lambda: self._finished)
-            finally:
-                self._silent += 1
+            pump(err, self._tail.take, lambda: self._finished)
 
         self._threads = tuple(
             threading.Thread(target=target, name=f"mcp_wsgi {self.name}", daemon=True) for target in (drain, read)
@@ -206,8 +201,9 @@ class ServerProcess:
     # The steps of stopping
 
     def gone(self) -> bool:
-        """Say whether it has ended with all of its group."""
-        return self.has_exited() and not self._group_lives()
+        """Say whether it has ended with all of its group, as far as that can be ended."""
+        # What is over is not looked at again: by now the number of the group may be another's.
+        return self.has_exited() and (self._finished or not self._group_lives())
 
     def _group_lives(self) -> bool:
         if not self._grouped:
@@ -225,7 +221,7 @@ class ServerProcess:
         if self.has_exited():
             if killed:
                 return start  # nothing more can be done for the others
-            if self._silent == len(self._threads):
+            if all(file.closed for file in filter(None, (self._popen.stdout, self._popen.stderr))):
                 return min(end, max(start, self._exited_at) + _REST)
         return end
 
@@ -300,9 +296,10 @@ def _climb(processes: Sequence[ServerProcess]) -> None:
             _await(left, killed=step is steps[-1])
     except BaseException:
         # Whoever interrupts this does not want to wait, nor to leave anything behind.
-        for process in processes:
+        left = [process for process in processes if not process.gone()]
+        for process in left:
             process.kill()
-        _await(processes, killed=True)
+        _await(left, killed=True)
         raise
     finally:
         for process in processes:

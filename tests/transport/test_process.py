@@ -210,6 +210,18 @@ def test_who_interrupts_the_end_does_not_wait_for_it():
     assert not is_alive(pid)
 
 
+def test_nothing_is_signalled_once_a_server_has_ended(monkeypatch):
+    transport = a_transport()
+    about(transport)
+    with pytest.raises(ServerExitedError):
+        transport.request(request(1, "die"), exchange())
+    until(lambda: transport._connection.process._finished)
+    # The number may be another's by then.
+    monkeypatch.setattr(os, "killpg", lambda group, number: pytest.fail("signalled"))
+    transport.close()
+    transport.close()
+
+
 def test_a_process_of_another_owner_is_left_alone():
     transport = a_transport()
     pid = about(transport)["pid"]
