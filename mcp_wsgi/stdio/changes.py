@@ -72,7 +72,7 @@ class Changes:
         with self._lock:
             self._open[call] = subscription
             self._start()
-        if call.silenced:  # meanwhile
+        if call.silenced or self._closing.is_set():  # meanwhile
             self.drop(call)
         self.wake()
         return True

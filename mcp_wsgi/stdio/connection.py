@@ -271,6 +271,6 @@ class Connection:
         self._handshake.set()
         ended = [
             part.close(max(0.0, deadline - time.monotonic()))
-            for part in (self._handlers, self._quick, self._changes, self._sink)
+            for part in (self._quick, self._changes, self._handlers, self._sink)
         ]
         return all(ended)

@@ -88,6 +88,19 @@ def test_a_handler_that_does_not_stop_is_left_behind():
     wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
 
 
+def test_subscriptions_end_in_order_whatever_a_handler_does():
+    server = a_server()
+    with serving(server, stop_seconds=0, leaves_threads=True) as client:
+        client.send(message("subscriptions/listen", request_id="l", notifications={"toolsListChanged": True}))
+        client.read()
+        client.send(call(1, "stubborn"))
+        assert server.begun.acquire(timeout=PATIENCE)
+        client.end_input()
+        assert [each.get("id") for each in client.rest()] == [None, "l"]
+    server.gate.set()
+    wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
+
+
 def test_an_output_that_nobody_reads_ends_the_server_which_waits_for_input():
     server = a_server()
     server_in, client_out = os.pipe()
@@ -156,10 +169,15 @@ def test_a_client_that_never_reads_does_not_keep_the_server():
         target=serve_stdio, args=(server,), kwargs={"stdin": stdin, "stdout": stdout, "stop_seconds": 0.1}, daemon=True
     )
     thread.start()
+    for name in ("first", "second"):
+        listen = message("subscriptions/listen", request_id=name, notifications={"toolsListChanged": True})
+        os.write(client_out, json.dumps(listen).encode() + b"\n")
+        assert b"acknowledged" in os.read(client_in, 1000)
     os.write(client_out, b"".join(json.dumps(call(number, "big")).encode() + b"\n" for number in range(3)))
     os.close(client_out)
     thread.join(PATIENCE)
     assert not thread.is_alive()
+    assert len(server.bus) == 0
     os.close(client_in)  # which ends the thread that was writing
     wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
     stdin.close()

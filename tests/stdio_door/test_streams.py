@@ -79,6 +79,22 @@ def test_an_input_without_a_descriptor_is_read_as_it_comes():
     source.close()
 
 
+def test_an_input_that_has_nothing_yet_is_asked_again():
+    class Shared:
+        """A stream whose bytes somebody else may take first."""
+
+        def __init__(self) -> None:
+            self.chunks = [None, b"abc"]
+
+        def read(self, size):
+            chunk = self.chunks.pop(0)
+            if chunk is None:
+                raise BlockingIOError
+            return chunk
+
+    assert Source(Shared(), Sink(BytesIO())).read() == b"abc"  # type: ignore[arg-type]
+
+
 def test_a_sink_writes_nothing_for_what_was_cancelled_nor_when_it_is_closed():
     stream = BytesIO()
     sink = Sink(stream)
