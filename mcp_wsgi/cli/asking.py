@@ -178,7 +178,10 @@ def _value(text: str, field: Mapping[str, Any], choices: list[tuple[str, str]]) 
             raise ValueError("y or n")
         return known[text.lower()]
     if kind in ("integer", "number"):
-        return int(text) if text.lstrip("+-").isdigit() else float(text)
+        try:
+            return int(text) if text.lstrip("+-").isdecimal() else float(text)
+        except ValueError:
+            raise ValueError("expected a number") from None
     if kind == "array":
         return [_chosen(part.strip(), choices) for part in text.split(",") if part.strip()]
     return _chosen(text, choices) if choices else text

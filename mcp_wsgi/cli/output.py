@@ -48,6 +48,7 @@ class Output:
         _escaping(sys.stderr)
         self._console: Any = None
         self._bar: Any = None
+        self._tables = 0
         if not (json or plain or _wants_plain()):
             self._console = _console()
 
@@ -79,15 +80,14 @@ class Output:
             body = ("\n" + " " * width).join(lines)
             if self._console is None:
                 print(f"{name + ':':{width}}{body}", flush=True)
-            else:
-                from rich.padding import Padding
-                from rich.table import Table
+                continue
+            from rich.table import Table
 
-                grid = Table.grid(padding=(0, 0))
-                grid.add_column(width=width, no_wrap=True)
-                grid.add_column(overflow="fold")
-                grid.add_row(_styled(name, "bold"), _styled("\n".join(lines), ""))
-                self._console.print(Padding(grid, 0))
+            grid = Table.grid()
+            grid.add_column(width=width, no_wrap=True)
+            grid.add_column(overflow="fold")
+            grid.add_row(_styled(name, "bold"), _styled("\n".join(lines), ""))
+            self._console.print(grid)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Print rows: as a table in a terminal, else with a tab between the cells and no heading."""
@@ -95,15 +95,10 @@ class Output:
             for row in rows:
                 print("\t".join(one_line(cell) for cell in row), flush=True)
             return
-        from rich import box
-        from rich.table import Table
-
-        table = Table(title=_styled(title, "bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for number, column in enumerate(columns):
-            table.add_column(_styled(column, ""), overflow="fold", style="cyan" if number == 0 else "")
-        for row in rows:
-            table.add_row(*(_styled(one_line(cell), "") for cell in row))
-        self._console.print(table)
+        if self._tables:
+            self._console.print()
+        self._tables += 1
+        self._console.print(_table(title, columns, [[one_line(cell) for cell in row] for row in rows], self._console))
 
     def note(self, text: str) -> None:
         """Say something beside the result, on standard error."""
@@ -165,6 +160,34 @@ def _console() -> Any:
     except ImportError:
         return None
     return Console(highlight=False, markup=False, emoji=False)
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], console: Any) -> Any:
+    """Make a table; a column with nothing in it is left out, and names stay on one line as long as they can."""
+    from rich.table import Table
+
+    table = Table(
+        title=_styled(title, "bold"), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim"
+    )
+    kept = [number for number in range(len(columns)) if any(row[number] for row in rows)]
+    needed = [max(len(columns[number]), *(len(row[number]) for row in rows)) for number in kept]
+    for number, width in zip(kept, _widths(needed, console.width), strict=True):
+        style = "" if number else "cyan"
+        table.add_column(_styled(columns[number], ""), overflow="fold", width=width, style=style)
+    for row in rows:
+        table.add_row(*(_styled(row[number], "") for number in kept))
+    return table
+
+
+def _widths(needed: Sequence[int], width: int) -> list[int]:
+    """Share a terminal among columns: up to half of it to the first, an equal part of the rest to each other."""
+    left = width - 2 * len(needed)
+    widths: list[int] = []
+    for number, wanted in enumerate(needed):
+        share = left // 2 if number == 0 and len(needed) > 1 else left // (len(needed) - number)
+        widths.append(max(4, min(wanted, share)))
+        left -= widths[-1]
+    return widths
 
 
 def _styled(text: str, style: str) -> Any:

@@ -107,7 +107,7 @@ def session_of(arguments: argparse.Namespace) -> Iterator[Session]:
         )
     except ConfigurationError as error:
         raise CommandFailed(f"{error}", Exit.USAGE) from None
-    with _telling_warnings(), _failures(arguments, client):
+    with _telling_warnings(), _failures(arguments, shorten(name, 120)):
         try:
             yield Session(client=client, output=output, name=name)
         finally:
@@ -151,7 +151,7 @@ def _telling_warnings() -> Iterator[None]:
 
 
 @contextmanager
-def _failures(arguments: argparse.Namespace, client: Client) -> Iterator[None]:
+def _failures(arguments: argparse.Namespace, server: str) -> Iterator[None]:
     """Turn the errors of the client into ends of the command."""
     from ..exceptions import ClientError, MCPError
 
@@ -161,7 +161,7 @@ def _failures(arguments: argparse.Namespace, client: Client) -> Iterator[None]:
         raise CommandFailed(_refusal(error), Exit.REFUSED, cause=error) from error
     except ClientError as error:
         message, status = _explain(error, arguments)
-        raise CommandFailed(f"{client.address}: {message}", status, cause=error) from error
+        raise CommandFailed(f"{server}: {message}", status, cause=error) from error
 
 
 def _refusal(error: MCPError) -> str:

@@ -76,7 +76,8 @@ def _print_finding(output: Output, finding: Finding, width: int) -> None:
 def _wrapped(output: Output, text: str, width: int, *, label: str = "", style: str = "") -> None:
     """Print a text, indented and wrapped, behind its label; nothing where it is empty."""
     first = "  " + (f"{label}:".ljust(9) if label else "")
-    for line in textwrap.wrap(text, width, initial_indent=first, subsequent_indent=" " * len(first)):
+    hanging = " " * len(first) if label else "    "
+    for line in textwrap.wrap(text, width, initial_indent=first, subsequent_indent=hanging, break_on_hyphens=False):
         output.text(line, style)
 
 
