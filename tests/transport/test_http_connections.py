@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import threading
 import time
@@ -26,7 +25,6 @@ from tests.transport.scripted import (
     chunk,
     event,
     json_answer,
-    legacy,
     no_leaks,
     result,
     scripted,
@@ -266,54 +264,6 @@ def test_a_server_that_answers_before_it_has_read_all_is_heard():
         transport = HTTPTransport(server.url)
         assert ask(transport, n="x" * 1_000_000)["error"]["message"] == "too large"
         transport.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_shares_no_connection_and_leaves_the_session_alone():
-    def script(got: Got, peer: Peer) -> None:
-        if got.method == "DELETE":
-            peer.send(json_answer({}))
-        elif got.json()["method"] == "slow":
-            peer.wait_for_end()
-        else:
-            peer.send(json_answer(result(got.id), headers={"Mcp-Session-Id": "s"}))
-
-    def in_child() -> None:
-        assert "result" in transport.request(legacy("x"), Exchange(Deadline(5)))
-        transport.close()
-        with pytest.raises(ClientClosedError):
-            transport.request(legacy("x"), Exchange(Deadline(5)))
-
-    with scripted(script) as server, no_leaks():
-        transport = HTTPTransport(server.url)
-        transport.request(legacy("initialize"), Exchange(Deadline(5)))
-        waiting, ended = Exchange(Deadline(None)), []
-
-        def wait() -> None:
-            with pytest.raises(RequestCancelledError):
-                transport.request(legacy("slow"), waiting)
-            ended.append(1)
-
-        thread = threading.Thread(target=wait)
-        thread.start()
-        until(lambda: len(server.requests) == 2)
-        child = os.fork()
-        if not child:
-            with contextlib.suppress(BaseException):
-                in_child()
-                os._exit(0)
-            os._exit(1)
-        assert os.waitpid(child, 0)[1] == 0
-        assert ended == []
-        assert "result" in transport.request(legacy("x"), Exchange(Deadline(5)))
-        waiting.cancel()
-        thread.join(5)
-        assert ended == [1]
-        transport.close()
-    # One of the first request and the last, one of the slow one, one of the child.
-    assert server.connections >= 3
-    assert [got.headers.get("mcp-session-id") for got in server.requests if got.method == "DELETE"] == ["s"]
 
 
 def test_an_adapter_is_one_of_requests_outside_of_an_exchange_too():

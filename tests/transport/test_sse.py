@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -272,21 +271,3 @@ def test_a_closed_transport_refuses():
         transport.request(legacy(), an_exchange())
     with pytest.raises(ClientClosedError):
         transport.post(legacy(), Deadline(1))
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_has_a_stream_of_its_own():
-    with connected() as (server, transport):
-        transport.request(legacy(), an_exchange())
-        child = os.fork()
-        if not child:
-            try:
-                transport.request(legacy(), an_exchange())
-                transport.close()
-                os._exit(0)
-            finally:
-                os._exit(1)
-        assert os.waitpid(child, 0)[1] == 0
-        transport.request(legacy(), an_exchange())
-        assert len(server.of("GET")) == 2
