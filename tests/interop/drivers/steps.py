@@ -105,6 +105,45 @@ async def use(client: Any) -> None:
     await check_refusal("unknown tool", client.call_tool("no_such_tool", {}))
 
 
+class Asked:
+    """Answer what a server asks, and note what it says; the questions are those of tests/apps/asking_stdio.py.
+
+    Args:
+        types: The module of the SDK's types.
+    """
+
+    def __init__(self, types: Any) -> None:
+        self._types = types
+        self.logs: list[Any] = []
+        self.notifications: list[str] = []
+
+    async def elicit(self, context: Any, params: Any) -> Any:
+        return self._types.ElicitResult(action="accept", content={"row": len(params.message)})
+
+    async def sample(self, context: Any, params: Any) -> Any:
+        text = self._types.TextContent(type="text", text="42")
+        return self._types.CreateMessageResult(role="assistant", content=text, model="a model")
+
+    async def roots(self, context: Any) -> Any:
+        return self._types.ListRootsResult(roots=[self._types.Root(uri="file:///notes")])
+
+    async def log(self, params: Any) -> None:
+        self.logs.append(params.data)
+
+    async def use(self, client: Any) -> None:
+        """Call each tool that asks or logs."""
+
+        def said(text: str) -> Callable[[dict[str, Any]], bool]:
+            return lambda result: not result.get("isError") and result["content"][0]["text"] == text
+
+        await check("elicit", client.call_tool("book", {"city": "Oslo"}), said("row 19 to Oslo"))
+        await check("sample", client.call_tool("think", {}), said("42"))
+        await check("roots", client.call_tool("folders", {}), said("file:///notes"))
+        await check(
+            "log", client.call_tool("warn", {}), lambda result: said("warned")(result) and self.logs == ["careful"]
+        )
+
+
 def main(run: Callable[[list[str]], Awaitable[None]]) -> None:
     """Run a driver; what fails outside any step is a failure to connect or to close."""
     try:
