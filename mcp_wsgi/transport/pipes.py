@@ -120,8 +120,7 @@ class PipeWriter:
         self._file = file
         self._lock = threading.Lock()
         self._rest = memoryview(b"")
-        self._waits = hasattr(select, "poll")
-        if self._waits:  # pragma: no branch - Windows
+        if hasattr(select, "poll"):  # pragma: no branch - Windows
             os.set_blocking(file.fileno(), False)
 
     def write(self, data: bytes, check: Callable[[], float | None]) -> bool:

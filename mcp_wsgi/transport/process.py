@@ -1,4 +1,4 @@
-"""The process of a stdio server: what it inherits, how it is started, and how it ends with all that it started.
+"""The process of a stdio server: how it is started, and how it ends with all that it started.
 
 2026-07-28, basic/transports/stdio, Shutdown. Whatever the server does, it is asked before it is forced, each step takes
 a bounded time, and at the end there is no process, no thread and no descriptor of it left.
@@ -17,44 +17,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from ..exceptions import TransportError
+from .environment import build_environment
 from .pipes import TICK, PipeWriter, Tail, printable, pump
 
-__all__ = ["INHERITED", "ServerProcess", "build_environment"]
+__all__ = ["ServerProcess"]
 
 logger = logging.getLogger("mcp_wsgi.client")
 
-#: What a server inherits of this process's environment, besides ``LC_*``: where it is, who runs it, which language. The
-#: rest may hold secrets that are none of its business.
-INHERITED = frozenset(
-    (
-        *("HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER"),
-        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),
-        # Windows
-        *("ALLUSERSPROFILE", "APPDATA", "COMMONPROGRAMFILES", "COMPUTERNAME", "COMSPEC", "HOMEDRIVE", "HOMEPATH"),
-        *("LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "OS", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMDATA"),
-        *("PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "SYSTEMDRIVE", "SYSTEMROOT", "USERDOMAIN"),
-        *("USERNAME", "USERPROFILE", "WINDIR"),
-    )
-)
 #: How long what has let go of its pipes may take to end, in seconds. It may also be dead, and only not yet collected by
 #: whose child it is.
 _REST = 0.25
 _JOIN = 5.0
 
 _running: set[ServerProcess] = set()
-
-
-def build_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Build the environment of a server: a safe part of this process's own, and what is added.
-
-    Args:
-        extra: What to add; it wins.
-    """
-    environment = {
-        name: value for name, value in os.environ.items() if name.upper() in INHERITED or name.startswith("LC_")
-    }
-    environment.update(extra or {})
-    return environment
 
 
 class ServerProcess:

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..exceptions import (
     ClientClosedError,
@@ -23,6 +23,7 @@ from ..protocol.framing import DEFAULT_MAX_SIZE
 from ..protocol.jsonrpc import RequestId
 from ..protocol.lines import FramingError, LineDecoder, encode_line
 from .base import Deadline, Exchange, Message, Transport
+from .environment import check_environment
 from .pipes import printable
 from .process import ServerProcess
 from .routing import Failure, Router
@@ -45,6 +46,10 @@ class _Connection:
         self._decoder = LineDecoder(max_message_size)
         self._router = Router(self._deliver, process.name, max_message_size)
         process.run(self._take, self._is_over, self._ended)
+
+    @property
+    def failed(self) -> bool:
+        return self._router.failure is not None
 
     # For the threads that ask
 
@@ -113,9 +118,9 @@ class StdioTransport(Transport):
     """Start a server and speak to it through its standard streams.
 
     The process is started by the first request, in a session and process group of its own. It inherits only a safe
-    part of the environment (:data:`mcp_wsgi.transport.process.INHERITED`). When it ends, what is under way fails with
-    ``ServerExitedError``, and so does what follows, until :meth:`restart` is called. It is stopped with all that it
-    started by :meth:`close`, when the transport is collected, or when this process exits. In a forked process the
+    part of the environment (:data:`mcp_wsgi.transport.environment.INHERITED`). When it ends, what is under way fails
+    with ``ServerExitedError``, and so does what follows, until :meth:`restart` is called. It is stopped with all that
+    it started by :meth:`close`, when the transport is collected, or when this process exits. In a forked process the
     transport starts a server of its own.
 
     Args:
@@ -145,7 +150,7 @@ class StdioTransport(Transport):
     ) -> None:
         super().__init__()
         self._command = _check_command(command)
-        self._env = _check_env(env)
+        self._env = check_environment(env)
         self._cwd = None if cwd is None else os.fspath(cwd)
         if max_message_size < 1:
             raise ConfigurationError(f"max_message_size must be a positive number of bytes, not {max_message_size}")
@@ -173,6 +178,12 @@ class StdioTransport(Transport):
         """The id of the server's process, ``None`` before it was started."""
         connection = self._connection
         return None if connection is None else connection.process.pid
+
+    @property
+    def failed(self) -> bool:
+        """Whether the process has ended, or has sent what cannot be read on."""
+        connection = self._connection
+        return connection is not None and connection.failed
 
     @property
     def stderr(self) -> str:
@@ -270,14 +281,6 @@ def _check_command(command: object) -> list[str]:
     if not all(isinstance(part, str) and "\0" not in part for part in parts) or not parts[0]:
         raise ConfigurationError("The parts of a command are strings without NUL, and the program has a name")
     return parts
-
-
-def _check_env(env: Mapping[str, str] | None) -> dict[str, str]:
-    checked: dict[Any, Any] = dict(env or {})
-    for name, value in checked.items():
-        if not (isinstance(name, str) and isinstance(value, str) and name) or "\0" in name + value or "=" in name:
-            raise ConfigurationError("env maps names without '=' to values, both strings without NUL")
-    return checked
 
 
 def _name(command: Sequence[str], cwd: str | None) -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -16,8 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 from mcp_wsgi.exceptions import ServerExitedError, TransportError
-from mcp_wsgi.transport.pipes import PipeWriter, Tail, printable
-from mcp_wsgi.transport.process import ServerProcess, build_environment
+from mcp_wsgi.transport.process import ServerProcess
 from mcp_wsgi.transport.stdio import StdioTransport
 from tests.transport.stdio_support import MARK, exchange, is_alive, leaves_nothing, program, request, until
 
@@ -37,20 +35,6 @@ def about(transport):
 
 
 # What it inherits
-
-
-def test_a_server_inherits_where_it_is_and_no_secret(monkeypatch):
-    for name, value in {"TZ": "UTC", "LC_TIME": "C", "HOME": "/home", "API_TOKEN": "secret", "LC": "x"}.items():
-        monkeypatch.setenv(name, value)
-    environment = build_environment({"A": "1"})
-    assert environment["PATH"] == os.environ["PATH"]
-    assert {name: environment[name] for name in ("TZ", "LC_TIME", "HOME", "A")} == {
-        "TZ": "UTC",
-        "LC_TIME": "C",
-        "HOME": "/home",
-        "A": "1",
-    }
-    assert not {"API_TOKEN", "LC", "PYTHONPATH", "LD_PRELOAD", "VIRTUAL_ENV", "HTTPS_PROXY"} & set(environment)
 
 
 def test_what_is_added_wins_and_reaches_the_server(monkeypatch):
@@ -257,17 +241,6 @@ def test_a_group_that_may_not_be_signalled_is_no_error(monkeypatch):
     transport.close()
 
 
-def test_closing_its_input_does_not_wait_long_for_who_writes_to_it(tmp_path):
-    reader, writer = os.pipe()
-    pipe = PipeWriter(os.fdopen(writer, "wb", buffering=0))
-    with pipe._lock:
-        pipe.close(0.01)
-    pipe.close()
-    pipe.close()
-    assert pipe.write(b"x", lambda: None) is False
-    os.close(reader)
-
-
 def test_stopping_in_several_threads_is_stopping_once():
     process = ServerProcess(program("talker"), name="stdio:test", env=MARK)
     process.run(lambda chunk: None, lambda: False, lambda: None)
@@ -277,41 +250,3 @@ def test_stopping_in_several_threads_is_stopping_once():
     for thread in threads:
         thread.join(10)
     assert process.has_exited()
-
-
-# What it wrote
-
-
-def test_the_tail_is_the_end_from_the_beginning_of_a_line():
-    tail = Tail("test", 20)
-    assert tail.text == ""
-    tail.take(b"one\r\ntwo\n")
-    assert tail.text == "one\ntwo"
-    tail.take(b"x" * 10 + b"\n\x1b[1mlast\x1b[0m\t!\x00\n")
-    assert tail.text == "last\t!"
-    tail.take("é".encode() * 100)
-    assert tail.text == "é" * 10
-
-
-def test_each_line_goes_to_the_log_for_who_wants_it(caplog):
-    caplog.set_level(logging.DEBUG, "mcp_wsgi.client")
-    Tail("stdio:x").take(b"one\n\x1b[31mtwo\n")
-    assert [record.getMessage() for record in caplog.records] == [
-        "stdio:x wrote to standard error: one",
-        "stdio:x wrote to standard error: two",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("data", "shown"),
-    [
-        (b"plain", "plain"),
-        (b"\x1b]0;title\x07a\x1b[2Kb\x1b(B", "ab"),
-        (b"a\nb\0\xff", "a b \ufffd"),
-        (b"x" * 11, "x" * 10 + "..."),
-        (b" " * 100, "..."),
-        ("日本".encode(), "日本"),
-    ],
-)
-def test_foreign_text_is_made_fit_for_a_line(data, shown):
-    assert printable(data, 10) == shown

@@ -381,6 +381,17 @@ def test_a_dead_server_stays_dead_until_it_is_restarted(talker):
     assert talker.request(request(1, "echo"), exchange())["id"] == 1
 
 
+def test_a_transport_says_whether_it_has_to_be_restarted(talker):
+    assert not talker.failed
+    talker.request(request(1, "echo"), exchange())
+    assert not talker.failed
+    os.kill(talker.pid, signal.SIGKILL)
+    until(lambda: talker.failed)
+    talker.restart()
+    assert not talker.failed
+    assert talker.request(request(1, "echo"), exchange())["id"] == 1
+
+
 def test_a_server_that_dies_while_what_it_started_holds_its_pipes_is_found_out(talker):
     start = time.monotonic()
     with pytest.raises(ServerExitedError) as caught:
