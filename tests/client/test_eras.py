@@ -22,6 +22,9 @@ from mcp_wsgi.client import Client
 from mcp_wsgi.exceptions import ClientError, MCPError, TransportError
 from tests.client.peers import LEGACY, MODERN, PROGRAM, Fault, Refusal, Way, http_peer
 
+# Servers that are silent cost time in every example.
+pytestmark = pytest.mark.timeout(600)
+
 PROBE_SECONDS = 0.4
 CODES = (-32600, -32601, -32602, -32603, -32700, -32000, -32001, -32002, 0)
 
@@ -188,7 +191,7 @@ def machine(kind: type[Eras], share: float) -> Callable[[], type]:
     case = kind.TestCase
     profile = settings()
     case.settings = settings(
-        max_examples=max(5, int(profile.max_examples * share)),
+        max_examples=max(10, int(profile.max_examples * share)),
         stateful_step_count=12,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
@@ -196,5 +199,5 @@ def machine(kind: type[Eras], share: float) -> Callable[[], type]:
     return case
 
 
-TestHTTPEras = machine(HTTPEras, 0.2)
-TestStdioEras = machine(StdioEras, 0.1)
+TestHTTPEras = machine(HTTPEras, 0.1)
+TestStdioEras = machine(StdioEras, 0.05)
