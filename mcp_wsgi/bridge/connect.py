@@ -193,11 +193,13 @@ def _open_all(connections: Sequence[_Connection], timeout: float) -> None:
         return
     workers = min(len(connections), MOST_AT_ONCE)
     with ThreadPoolExecutor(workers, thread_name_prefix="mcp_wsgi bridge") as pool:
-        opening: dict[Future[None], _Connection] = {pool.submit(each.open): each for each in connections}
+        opening: dict[Future[None], _Connection] = {}
         try:
+            for each in connections:
+                opening[pool.submit(each.open)] = each
             opened, late = wait(opening, timeout * math.ceil(len(connections) / workers))
         except BaseException:
-            _close(connections)
+            _close(connections)  # the pool waits for its threads
             raise
         for future in late:
             future.cancel()
