@@ -20,7 +20,6 @@ from ..exceptions import (
     RemoteProtocolError,
     RequestCancelledError,
     RequestTimeoutError,
-    ServerExitedError,
     SessionExpiredError,
     UnauthorizedError,
 )
@@ -169,13 +168,13 @@ class Calls:
     def _attempt(self, call: Call, extra: Mapping[str, Any]) -> tuple[Connection, dict[str, Any]]:
         """Send a request; once more where the session was gone, or the version that was spoken proved wrong."""
         connection = self._session.connection()
+        if connection.transport.failed:  # the server has ended while nobody asked it anything
+            self._session.drop(connection)
+            connection = self._session.connection()
         try:
             result = self.send(connection, call, extra)
         except SessionExpiredError:
             connection = self._session.renew(connection)
-        except ServerExitedError:
-            self._session.drop(connection)
-            raise
         except (MCPError, HTTPStatusError) as error:
             if not _is_doubtful(connection, error):
                 raise
@@ -183,6 +182,10 @@ class Calls:
             if other is None:
                 raise
             connection = other
+        except ClientError:
+            if connection.transport.failed:
+                self._session.drop(connection)
+            raise
         else:
             if connection.modern and not connection.verified and "resultType" in result:
                 self._session.confirm(connection)

@@ -183,6 +183,11 @@ class Transport(ABC):
     def address(self) -> str:
         """What names the server, in messages and as the key of what is remembered of it; it holds no secret."""
 
+    @property
+    def failed(self) -> bool:
+        """Whether every request fails until :meth:`restart` is called."""
+        return False
+
     @abstractmethod
     def request(self, message: Message, exchange: Exchange) -> Message:
         """Send a request and wait for its answer; the connection is made where there is none.

@@ -1,0 +1,73 @@
+"""A server on stdio that ends, or sends what cannot be read on: one call fails at most, and the next finds another."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_wsgi.client import Client
+from mcp_wsgi.exceptions import RemoteProtocolError, ServerExitedError
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import os
+from mcp_wsgi import Server
+from mcp_wsgi.stdio import serve_stdio
+
+server = Server("ending")
+
+@server.tool
+def pid() -> str:
+    return str(os.getpid())
+
+@server.tool
+def end() -> str:
+    os._exit(3)
+
+@server.tool
+def repeat(word: str, times: int) -> str:
+    return word * times
+
+serve_stdio(server)
+"""
+
+
+@pytest.fixture(params=["2026-07-28", "2025-11-25"])
+def client(request: pytest.FixtureRequest) -> Iterator[Client]:
+    command = [sys.executable, "-c", PROGRAM]
+    options = {"protocol_version": request.param, "max_message_size": 10_000, "cwd": str(ROOT)}
+    with Client(command, **options) as client:
+        yield client
+
+
+def pid_of(client: Client) -> int:
+    return int(client.call_tool("pid").text)
+
+
+def test_one_that_ends_in_a_call(client: Client) -> None:
+    first = pid_of(client)
+    with pytest.raises(ServerExitedError) as failure:
+        client.call_tool("end")
+    assert failure.value.returncode == 3
+    assert pid_of(client) != first
+
+
+def test_one_that_ends_while_nobody_asks(client: Client) -> None:
+    first = pid_of(client)
+    os.kill(first, signal.SIGKILL)
+    time.sleep(0.5)
+    assert pid_of(client) != first
+
+
+def test_one_that_says_more_than_is_allowed(client: Client) -> None:
+    first = pid_of(client)
+    with pytest.raises(RemoteProtocolError, match="max_message_size"):
+        client.call_tool("repeat", {"word": "0123456789", "times": 2_000})
+    assert client.call_tool("repeat", {"word": "ab", "times": 2}).text == "abab"
+    assert pid_of(client) != first
