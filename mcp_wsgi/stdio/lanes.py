@@ -34,7 +34,9 @@ class Lane:
         self._most = threads
         self._capacity = capacity
         self._max_weight = max_weight
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._work_is_there = threading.Condition(self._lock)
+        self._room_is_there = threading.Condition(self._lock)
         self._waiting: deque[tuple[Job, int]] = deque()
         self._weight = 0
         self._threads: list[threading.Thread] = []
@@ -44,19 +46,19 @@ class Lane:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to do."""
-        with self._changed:
+        with self._lock:
             return not self._waiting and self._idle == len(self._threads)
 
     def offer(self, job: Job, weight: int = 0) -> bool:
         """Take a job, unless as many are waiting as may."""
-        with self._changed:
+        with self._lock:
             return self._take(job, weight)
 
     def put(self, job: Job, weight: int = 0, *, given_up: Callable[[], bool] = lambda: False) -> None:
         """Take a job as soon as there is room, unless the lane is closed or whoever waits has given up."""
-        with self._changed:
+        with self._lock:
             while not self._take(job, weight) and not self._closed and not given_up():
-                self._changed.wait(_PATIENCE)
+                self._room_is_there.wait(_PATIENCE)
 
     def _take(self, job: Job, weight: int) -> bool:
         if self._closed or len(self._waiting) >= self._capacity:
@@ -70,7 +72,7 @@ class Lane:
             self._threads.append(thread)
             self._idle += 1
             thread.start()
-        self._changed.notify_all()
+        self._work_is_there.notify()
         return True
 
     def _work(self) -> None:
@@ -80,19 +82,19 @@ class Lane:
             except BaseException:  # noqa: BLE001 - whatever it was, the next job is somebody else's
                 failure_id("A job of the stdio server")
 
-            with self._changed:
+            with self._lock:
                 self._idle += 1
 
     def _next(self) -> Job | None:
-        with self._changed:
+        with self._lock:
             while not self._waiting:
                 if self._closed:
                     return None
-                self._changed.wait()
+                self._work_is_there.wait()
             self._idle -= 1
             job, weight = self._waiting.popleft()
             self._weight -= weight
-            self._changed.notify_all()
+            self._room_is_there.notify()
             return job
 
     def close(self, seconds: float) -> bool:
@@ -104,10 +106,11 @@ class Lane:
         Returns:
             Whether all have ended.
         """
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._waiting.clear()
-            self._changed.notify_all()
+            self._work_is_there.notify_all()
+            self._room_is_there.notify_all()
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
