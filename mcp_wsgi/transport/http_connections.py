@@ -110,9 +110,7 @@ class _Watched:
         self.send(held[0] if len(held) == 1 else b"".join(held))
 
     def send(self, data: Any) -> None:
-        if not isinstance(data, bytes):
-            super().send(data)  # type: ignore[misc]
-        elif self._held is not None:
+        if self._held is not None:
             self._held.append(data)
         else:
             if self.sock is None:

@@ -73,13 +73,11 @@ def resolve(host: str, port: int, left: Callable[[], float]) -> Addresses:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     # A thread does not survive a fork, so a child asks for itself. No lock, which a fork could leave locked.
     key = os.getpid(), host, port
-    lookup = _lookups.get(key)
-    if lookup is None:
-        mine = _Lookup(host, port)
-        lookup = _lookups.setdefault(key, mine)
-        if lookup is mine:
-            name = "mcp_wsgi name lookup"
-            threading.Thread(target=mine.run, args=(lambda: _lookups.pop(key),), name=name, daemon=True).start()
+    mine = _Lookup(host, port)
+    lookup = _lookups.setdefault(key, mine)
+    if lookup is mine:
+        name = "mcp_wsgi name lookup"
+        threading.Thread(target=mine.run, args=(lambda: _lookups.pop(key),), name=name, daemon=True).start()
     return lookup.wait(left)
 
 

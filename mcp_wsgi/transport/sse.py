@@ -152,6 +152,12 @@ class SSETransport(Transport):
         """The URL without user, password, query and fragment."""
         return self._wire.address
 
+    @property
+    def failed(self) -> bool:
+        """Whether the stream has ended, and the session with it."""
+        stream = self._stream
+        return stream is not None and not stream.is_open
+
     def request(self, message: Message, exchange: Exchange) -> Message:
         """Send a request and wait for its answer; see :meth:`Transport.request`."""
         stream = self._ready(message, exchange.deadline, exchange.aborting)
@@ -216,6 +222,7 @@ class SSETransport(Transport):
             while not self._opening.acquire(timeout=PATIENCE):
                 watch.check()
             try:
+                # A close meanwhile finds the watch, or the stream.
                 stream = self._stream
                 if stream is None or (not stream.is_open and message.get("method") == "initialize"):
                     stream = self._stream = self._open(watch)
@@ -223,8 +230,6 @@ class SSETransport(Transport):
                     raise _StreamEndedError(404)
             finally:
                 self._opening.release()
-        if self._closed:
-            stream.stop(closed)
         return stream
 
     def _open(self, watch: Watch) -> _Stream:

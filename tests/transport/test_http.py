@@ -9,6 +9,7 @@ import gzip
 import logging
 import threading
 import time
+import tracemalloc
 import zlib
 from typing import Any
 
@@ -28,6 +29,7 @@ from mcp_wsgi.exceptions import (
 )
 from mcp_wsgi.transport import Deadline, Exchange
 from mcp_wsgi.transport.http import HTTPTransport
+from mcp_wsgi.transport.http_messages import Inflater
 from tests.modern import message
 from tests.transport.scripted import (
     Got,
@@ -43,6 +45,7 @@ from tests.transport.scripted import (
     result,
     scripted,
     stream_head,
+    until,
 )
 
 CALL = message("tools/list")
@@ -265,6 +268,45 @@ def test_a_404_to_a_session_ends_it_once():
     assert len(server.requests) == 3
 
 
+def test_a_404_to_a_session_that_was_renewed_meanwhile_leaves_the_new_one():
+    renewed = threading.Event()
+
+    def script(got: Got, peer: Peer) -> None:
+        method = got.json()["method"] if got.body else "DELETE"
+        if method == "initialize":
+            peer.send(json_answer(result(got.id), headers={"Mcp-Session-Id": "b" if got.id else "a"}))
+        elif method == "slow":
+            assert renewed.wait(5)
+            peer.send(plain(404))
+        else:
+            peer.send(json_answer(result(1)))
+
+    with scripted(script) as server:
+        transport = HTTPTransport(server.url)
+        transport.request(legacy("initialize", 0), an_exchange())
+
+        def slow() -> None:
+            with pytest.raises(SessionExpiredError):
+                transport.request(legacy("slow"), an_exchange())
+
+        thread = threading.Thread(target=slow)
+        thread.start()
+        until(lambda: len(server.requests) == 2)
+        transport.request(legacy("initialize", 1), an_exchange())
+        renewed.set()
+        thread.join()
+        transport.close()
+    assert [got.headers.get("mcp-session-id") for got in server.requests] == [None, "a", None, "b"]
+
+
+def test_of_a_long_refusal_the_beginning_is_kept():
+    script = always(plain(401, b"who " * 100_000, "text/plain"))
+    with scripted(script) as server, pytest.raises(UnauthorizedError) as caught:
+        ask(server)
+    assert caught.value.excerpt.startswith("who who")
+    assert len(caught.value.excerpt) == 203
+
+
 # Streams
 
 
@@ -409,6 +451,18 @@ def test_resuming_without_anything_new_ends_after_some_attempts():
     assert [got.method for got in server.requests] == ["POST"] + ["GET"] * 5
 
 
+def test_resuming_ends_with_the_time_of_the_request():
+    def script(got: Got, peer: Peer) -> None:
+        if got.method == "POST":
+            peer.send(stream_head() + chunk(b"id: 7\nretry: 1\ndata:\n\n") + chunk(b""))
+        else:
+            peer.wait_for_end()
+
+    with scripted(script) as server, pytest.raises(RequestTimeoutError):
+        ask(server, legacy(), timeout=0.4)
+    assert [got.method for got in server.requests] == ["POST", "GET"]
+
+
 def test_a_legacy_stream_without_an_event_id_cannot_be_resumed():
     script = always(stream_head() + chunk(b":\n\n") + chunk(b""))
     with scripted(script) as server, pytest.raises(TransportError, match="ended"):
@@ -464,6 +518,31 @@ def test_an_encoding_that_cannot_be_read_is_said(encoding, body):
     script = always(plain(200, body, "application/json", {"Content-Encoding": encoding}))
     with scripted(script) as server, pytest.raises(RemoteProtocolError, match="encoded"):
         ask(server)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 131_072, 1_000_000])
+@pytest.mark.parametrize("step", [1, 7, 100_000])
+def test_what_is_packed_comes_out_whole_in_pieces_however_it_is_cut(encoding, size, step):
+    body = bytes(size)
+    packed = gzip.compress(body) if encoding == "gzip" else zlib.compress(body)
+    inflater, found = Inflater(encoding), []
+    for start in range(0, len(packed), step):
+        found += inflater.feed(packed[start : start + step])
+    assert b"".join(found) == body
+    assert max(map(len, found), default=0) <= 65_536
+
+
+def test_a_bomb_takes_no_memory():
+    packer = zlib.compressobj(wbits=31)
+    packed = b"".join(packer.compress(bytes(1_000_000)) for _ in range(300)) + packer.flush()
+    with scripted(always(plain(200, packed, "application/json", {"Content-Encoding": "gzip"}))) as server:
+        tracemalloc.start()
+        with pytest.raises(RemoteProtocolError, match="max_message_size"):
+            ask(server, max_message_size=1_000_000)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 8_000_000
 
 
 # Time

@@ -17,7 +17,7 @@ from mcp_wsgi.transport import Deadline, Exchange
 from mcp_wsgi.transport.http import HTTPTransport
 from mcp_wsgi.transport.http_connections import WatchedAdapter
 from mcp_wsgi.transport.http_names import is_loopback
-from mcp_wsgi.transport.watch import Watch
+from mcp_wsgi.transport.watch import Watch, bare_socket
 from tests.modern import message
 from tests.transport.scripted import (
     Got,
@@ -271,6 +271,26 @@ def test_an_adapter_is_one_of_requests_outside_of_an_exchange_too():
         session.mount("http://", WatchedAdapter())
         for _ in range(2):
             assert session.post(server.url, json=CALL, timeout=5).json()["id"] == 1
+
+
+def test_an_address_that_is_refused_at_once_is_told(monkeypatch):
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("255.255.255.255", 9))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with no_leaks():
+        for scheme in ("http", "https"):
+            transport = HTTPTransport(f"{scheme}://two.test/mcp")
+            with pytest.raises(TransportError, match=r"the connection failed \("):
+                ask(transport)
+            transport.close()
+
+
+def test_below_tls_through_a_proxy_of_tls_there_is_a_socket():
+    class Layer:
+        def __init__(self, sock: Any) -> None:
+            self.socket = sock
+
+    with socket.socket() as sock:
+        assert bare_socket(Layer(Layer(sock))) is sock
 
 
 def test_a_watch_lets_nobody_sleep_longer_than_the_exchange():

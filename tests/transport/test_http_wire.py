@@ -32,6 +32,7 @@ from mcp_wsgi.exceptions import (
 from mcp_wsgi.transport import Deadline, Exchange
 from mcp_wsgi.transport.http import HTTPTransport
 from mcp_wsgi.transport.http_faults import explain
+from mcp_wsgi.transport.http_wire import Wire
 from mcp_wsgi.transport.watch import Watch
 from tests.modern import message
 from tests.transport.scripted import (
@@ -314,6 +315,20 @@ def test_a_circle_of_redirections_is_left():
     with scripted(script) as server, pytest.raises(TransportError, match="more than 3 times"):
         ask(server.url)
     assert len(server.requests) == 4
+
+
+def test_only_so_many_redirections_are_remembered():
+    def script(got: Got, peer: Peer) -> None:
+        peer.send(to(f"{got.path}/") if not got.path.endswith("/") else plain(202))
+
+    with scripted(script) as server:
+        wire = Wire(server.url)
+        for _ in range(2):
+            for number in range(20):
+                watch = Watch(Deadline(5), 5)
+                wire.send("POST", b"{}", [], watch, f"{server.origin}/{number}").finish()
+        wire.close()
+    assert len(server.requests) == 2 * 20 + 20 + 4
 
 
 # Proxies and TLS

@@ -97,6 +97,7 @@ def ask(script: Any, timeout: float = 5.0, **options: Any) -> dict[str, Any]:
 
 def test_requests_are_posted_where_the_stream_says_and_answered_on_it():
     with connected() as (server, transport):
+        assert not transport.failed
         exchange = an_exchange()
         assert transport.request(legacy("initialize", 0), exchange) == result(0)
         transport.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, Deadline(5))
@@ -191,6 +192,7 @@ def test_all_that_wait_are_told_when_the_stream_ends_and_a_handshake_begins_anot
     with connected(script, max_message_size=1000) as (server, transport):
         with pytest.raises(TransportError if ending is None else RemoteProtocolError):
             transport.request(legacy(), an_exchange())
+        assert transport.failed
         with pytest.raises(SessionExpiredError, match="stream has ended"):
             transport.request(legacy(), an_exchange())
         script.answer = lambda got: [result(got.id)]
@@ -207,6 +209,29 @@ def test_a_restart_opens_another_stream_with_the_next_request():
         transport.restart()
         transport.request(legacy(), an_exchange())
         assert len(server.of("GET")) == 2
+
+
+def test_a_notification_may_be_the_first_that_needs_the_stream():
+    with connected() as (server, transport):
+        transport.post({"jsonrpc": "2.0", "method": "x"}, Deadline(5))
+        assert [got.method for got in server.requests] == ["GET", "POST"]
+
+
+def test_a_stream_of_nothing_but_nonsense_is_left():
+    script = Old(answer=lambda got: [chunk(b"data: " + b"x" * 100_000 + b"\n\n")] * 20)
+    with connected(script) as (_, transport):
+        with pytest.raises(TransportError, match="no messages"):
+            transport.request(legacy(), an_exchange())
+        assert transport.failed
+
+
+def test_the_inbox_may_close_the_transport_itself():
+    ended = threading.Event()
+    with connected(Old(answer=lambda got: [legacy("ping")])) as (_, transport):
+        transport.inbox = lambda _: (transport.close(), ended.set())
+        with pytest.raises(ClientClosedError):
+            transport.request(legacy(), an_exchange())
+        assert ended.wait(5)
 
 
 def silent(got: Got, peer: Peer) -> None:
