@@ -11,7 +11,7 @@ from typing import Any
 from .exits import CommandFailed, Exit
 from .text import one_line, shorten
 
-__all__ = ["needs_schema", "pairs", "read_arguments"]
+__all__ = ["needs_schema", "pairs", "read_arguments", "types_of"]
 
 _PAIR = re.compile(r"(?P<name>[^=]+?)(?P<sign>:?=)(?P<value>.*)", re.DOTALL)
 _MOST_REFERENCES = 10
@@ -99,11 +99,15 @@ def _pair(word: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         return {name: _json(value, f"The argument {name!r}")}
     properties = schema.get("properties")
     wanted = properties.get(name) if isinstance(properties, Mapping) else None
-    return {name: _typed(name, value, _types(wanted, schema, _MOST_REFERENCES))}
+    return {name: _typed(name, value, types_of(wanted, schema))}
+
+
+def types_of(wanted: Any, schema: Mapping[str, Any]) -> set[str]:
+    """Collect the types that a value may have, as far as its part of a schema says; references are followed."""
+    return _types(wanted, schema, _MOST_REFERENCES)
 
 
 def _types(wanted: Any, schema: Mapping[str, Any], left: int) -> set[str]:
-    """Collect the types that a value may have, as far as the schema says."""
     if not isinstance(wanted, Mapping) or left == 0:
         return set()
     named = wanted.get("type")

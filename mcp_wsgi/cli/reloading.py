@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,6 +56,8 @@ def _tell(changes: set[tuple[Any, str]]) -> None:
 
 def _free_port(host: str) -> int:
     """Choose a port that stays the same after a reload."""
-    with socket.create_server((host, 0)) as chosen:
+    from .serving import listen_on
+
+    with listen_on(host, 0) as chosen:
         port: int = chosen.getsockname()[1]
         return port

@@ -11,7 +11,7 @@ from .exits import CommandFailed, Exit
 from .loading import load_server
 from .options import port_number
 
-__all__ = ["add_parsers"]
+__all__ = ["add_parsers", "listen_on"]
 
 
 def add_parsers(commands: Any) -> None:
@@ -69,7 +69,12 @@ def _add_address(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen_on(host: str, port: int) -> socket.socket:
+    """Listen on an address.
+
+    Raises:
+        CommandFailed: It cannot be had.
+    """
     from ..demo.serving import listen
 
     try:
@@ -89,7 +94,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     from ..demo.serving import demo_application, is_loopback, serve, stopping_on_signals, url_of
     from ..demo.usage import usage
 
-    listener = _listen(arguments.host, arguments.port)
+    listener = listen_on(arguments.host, arguments.port)
     with listener, stopping_on_signals(), demo_application(loopback=is_loopback(listener)) as application:
         print(usage(url_of(listener)), flush=True)
         if not is_loopback(listener):
@@ -112,7 +117,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
         return serve_reloading(arguments)
     server = load_server(arguments.target)
-    with _listen(arguments.host, arguments.port) as listener:
+    with listen_on(arguments.host, arguments.port) as listener:
         loopback = is_loopback(listener)
         try:
             policy = HTTPPolicy(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.types import Audio, EmbeddedResource, Image, ResourceContents, ResourceLink, Text
+from .arguments import types_of
 from .output import Output
 from .text import json_text, shorten
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ..client import CallResult, UnknownContent
 
 __all__ = ["block_text", "contents_text", "show_result", "signature"]
+
+_MOST_CHOICES = 5
 
 
 def show_result(output: Output, result: CallResult) -> None:
@@ -64,19 +67,14 @@ def signature(schema: Mapping[str, Any]) -> str:
         return ""
     parts = []
     for name, wanted in properties.items():
-        kind = _kind(wanted)
+        kind = _kind(wanted, schema)
         part = f"{name}: {kind}" if kind else str(name)
         parts.append(part if isinstance(required, list) and name in required else f"[{part}]")
     return ", ".join(parts)
 
 
-def _kind(wanted: Any) -> str:
-    if not isinstance(wanted, Mapping):
-        return ""
-    named = wanted.get("type")
-    if isinstance(named, list):
-        return "|".join(str(each) for each in named)
-    if isinstance(named, str):
-        return named
-    choices = wanted.get("enum")
-    return "|".join(str(each) for each in choices[:4]) if isinstance(choices, list) else ""
+def _kind(wanted: Any, schema: Mapping[str, Any]) -> str:
+    choices = wanted.get("enum") if isinstance(wanted, Mapping) else None
+    if isinstance(choices, list) and len(choices) <= _MOST_CHOICES:
+        return "|".join(each if isinstance(each, str) else json.dumps(each) for each in choices)
+    return "|".join(sorted(types_of(wanted, schema)))

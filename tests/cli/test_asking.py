@@ -105,6 +105,17 @@ def test_fields_have_types(monkeypatch: pytest.MonkeyPatch, field: dict[str, Any
     assert answer == ElicitAnswer("accept", {"a": value})
 
 
+@pytest.mark.parametrize(
+    ("kind", "wrong", "told"), [("boolean", "maybe", "y or n"), ("number", "many", "expected a number")]
+)
+def test_an_answer_that_does_not_fit_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, kind: str, wrong: str, told: str
+) -> None:
+    answer, shown = ask(monkeypatch, form(a={"type": kind}), "y", wrong, "")
+    assert answer == ElicitAnswer("accept", {})
+    assert f"That does not fit: {told}\n" in shown
+
+
 def test_a_field_is_asked_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
     answer, told = ask(monkeypatch, form(a={"type": "integer"}), "y", *["many"] * 9)
     assert answer == ElicitAnswer("cancel")

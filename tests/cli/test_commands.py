@@ -346,6 +346,15 @@ def test_a_value_is_completed(ask: Any) -> None:
     assert (status, json.loads(out)["completion"]["values"]) == (0, ["grace"])
 
 
+def test_a_server_may_complete_nothing(run: Any) -> None:
+    from mcp_wsgi import Server
+
+    with serving(WSGIApp(Server("empty"), auth=public)) as found:
+        status, out, err = run("complete", found, "prompt:letter", "to")
+    assert (status, out) == (4, "")
+    assert err.endswith(" It does not have this method; `mcp-wsgi inspect` shows what it offers.\n")
+
+
 def test_that_there_are_more_values_is_said(run: Any) -> None:
     def application(environ: Any, start_response: Any) -> list[bytes]:
         message = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
@@ -458,6 +467,7 @@ def test_a_server_may_want_to_know_who_calls(run: Any, monkeypatch: pytest.Monke
         (["list", "http://127.0.0.1:1/mcp"], 3, "http://127.0.0.1:1/mcp: "),
         (["list", "http://127.0.0.1:1/mcp", "-v"], 3, "Error: "),
         (["list", "tools", "URL"], 2, "'tools' is no URL. Name the server first by its URL, or last by its command"),
+        (["list", "http://"], 2, "http://"),
         (["list", "URL", "tolls"], 2, "There is no kind 'tolls'. There are: tools, resources, templates, prompts."),
         (["list", "URL", "--protocol-version", "1.0"], 2, "invalid choice: '1.0'"),
         (["list", "URL", "--env", "A=1"], 2, "--env and --cwd are for a command, not for a URL."),

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from mcp_wsgi import HTTPRequest, public
 from mcp_wsgi.cli import main
 from mcp_wsgi.cli.doctor.examination import CHECKS
 from mcp_wsgi.cli.doctor.findings import Verdict
-from tests.cli.bad_server import FAULTS, WORST, running
+from mcp_wsgi.cli.doctor.web import is_loopback
+from mcp_wsgi.wsgi import WSGIApp
+from tests.cli import bad_server
+from tests.cli.bad_server import FAULTS, WORST, running, serving
+from tests.cli.terminal import terminal
 from tests.cli.test_serving import status_of
 
 OK, NOTE, SOME, BROKEN, SKIPPED = Verdict.OK, Verdict.NOTE, Verdict.SOME, Verdict.BROKEN, Verdict.SKIPPED
@@ -172,7 +178,7 @@ FOUND: list[tuple[str, str, Verdict, str]] = [
     ("limited", "legacy-ping", SKIPPED, "limits how often"),
     ("web-site", "protocol", BROKEN, "a web page, not an MCP server"),
     ("nothing", "protocol", BROKEN, "No MCP server answers"),
-    ("old-transport", "protocol", NOTE, "Only the transport of 2024-11-05"),
+    ("old-transport", "protocol", SOME, "Only the transport of 2024-11-05"),
     ("stream", "event-stream-headers", OK, "not to hold them back"),
     ("stream-cached", "event-stream-headers", NOTE, "Cache-Control"),
     ("stream-buffered", "event-stream-headers", NOTE, "X-Accel-Buffering"),
@@ -297,3 +303,88 @@ def test_what_cannot_be_examined_is_explained(
     told = capsys.readouterr()
     assert message in told.err
     assert told.out == ""
+
+
+@pytest.mark.parametrize(
+    ("faults", "check", "verdict", "says"),
+    [
+        ("any-origin", "hostile-origin", NOTE, "only right for a server that is open to all"),
+        ("any-origin any-host", "hostile-host", SKIPPED, "on loopback only"),
+    ],
+)
+def test_beyond_loopback_pages_of_any_origin_may_be_meant(
+    faults: str,
+    check: str,
+    verdict: Verdict,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mcp_wsgi.cli.doctor.web.is_loopback", lambda _: False)
+    with running(*faults.split()) as url:
+        _, findings = examine(capsys, url, "--check", check)
+    assert findings[check]["verdict"] == verdict.value
+    assert says in findings[check]["says"]
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        *(("127.0.0.1", True), ("127.8.9.1", True), ("::1", True), ("localhost", True), ("a.localhost", True)),
+        *(("10.0.0.1", False), ("example.com", False), ("localhost.example.com", False)),
+    ],
+)
+def test_loopback_is_known_by_name_and_address(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+
+
+def test_an_endpoint_at_the_root_has_one_spelling(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(WSGIApp(bad_server.good, auth=public, path="/")) as url:
+        _, findings = examine(capsys, url.removesuffix("/mcp"), "--check", "path-slash")
+    assert findings["path-slash"]["verdict"] == "not-checked"
+
+
+def test_our_door_with_a_login_is_clean_with_the_token_and_clear_without(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def who(request: HTTPRequest) -> str | None:
+        return "ada" if request.header("Authorization") == "Bearer s3cret" else None
+
+    monkeypatch.setenv("TOKEN", "s3cret")
+    with serving(WSGIApp(bad_server.good, auth=who, policy=bad_server.POLICY)) as url:
+        status, findings = examine(capsys, url, "--bearer-env", "TOKEN")
+        # The standard library's server does not know chunks, and the door says so.
+        assert {name for name, each in findings.items() if each["verdict"] not in ("ok", "not-checked")} == {"chunked"}
+        assert status == 0
+        status, findings = examine(capsys, url)
+    assert status == 5
+    assert {
+        name: each["verdict"] for name, each in findings.items() if each["verdict"] not in ("ok", "not-checked")
+    } == {"login": "note"}
+
+
+def test_an_examination_is_bounded(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_wsgi.cli.doctor.examination._SLOW_ANSWERS", 0)
+    monkeypatch.setattr("mcp_wsgi.cli.doctor.sessions._SECONDS", -1)
+    with running("sessions") as url:
+        status, findings = examine(capsys, url)
+    assert status == 0
+    assert {each["verdict"] for each in findings.values()} == {"not-checked"}
+
+
+def test_in_a_terminal_the_report_has_colours_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, err = terminal(monkeypatch, columns=60)
+    with running(*WORST) as url:
+        assert main(["doctor", url]) == 1
+    shown = out.getvalue()
+    assert "\x1b[1;31mbroken: " in shown
+    assert "\x1b[1;33mfails for some: " in shown
+    assert "doctor: " in err.getvalue()
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines():
+        assert len(line) < 60 or line.startswith(("broken: ", "fails for some: ", "note: ", "bad ", "52 checks: "))
+
+
+def test_a_token_has_to_be_one(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "a\x01b")
+    assert main(["doctor", "http://127.0.0.1:1/", "--bearer-env", "TOKEN"]) == 2
+    assert capsys.readouterr().err == "mcp-wsgi: What 'TOKEN' holds is no bearer token.\n"

@@ -335,7 +335,9 @@ def test_stdio_serves_over_standard_input_and_output(tmp_path: Path, shop: Path)
 
 def test_reload_starts_anew_when_a_file_changes_even_after_a_mistake(tmp_path: Path, shop: Path) -> None:
     pytest.importorskip("watchfiles")
-    with serving(tmp_path, "serve", "shop:server", "--port", "0", "--reload", cwd=shop) as process:
+    origin = ("--allow-origin", "https://app.example")
+    with serving(tmp_path, "serve", "shop:server", "--port", "0", "--reload", *origin, cwd=shop) as process:
+        assert status(process.url, {"Origin": "https://app.example"}) == 200
         assert greet(process.url) == "WORD you"
         (shop / "shop.py").write_text("1 / 0\n")
         errors = process.stderr.readline()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urljoin, urlsplit
@@ -9,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from ...protocol.versions import MODERN_VERSIONS
 from . import bodies, eras, headers, overall, sessions, tools, web, wellknown
 from .clients import CHATGPT, CLAUDE, CURSOR, EVERYBODY
-from .findings import Check, Finding, Opinion, Verdict, broken, note, skipped, some
+from .findings import Check, Finding, Opinion, Verdict, broken, skipped, some
 from .patient import Patient
 from .raw import Answer, NoAnswer, Sent
 
@@ -26,8 +27,11 @@ CHECKS: tuple[Check, ...] = (
     *overall.CHECKS,
 )
 
+#: How many slow answers the whole examination may take.
+_SLOW_ANSWERS = 30
 #: After so many requests in a row without an answer the server has gone.
 _PATIENCE = 3
+_LEFT = "The server has stopped to answer, or answers too slowly."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +71,11 @@ def examine(
         opinion = patient.seen(opinion, answer)
         findings.append(_finding("login", "what the server tells of its login", opinion))
     silent = 0
+    end = time.monotonic() + _SLOW_ANSWERS * patient.wire.timeout
     for number, check in enumerate(checks):
         report(number, len(checks), check.title)
-        if silent >= _PATIENCE:
-            findings.append(_finding(check.id, check.title, skipped("The server has stopped to answer.")))
+        if silent >= _PATIENCE or time.monotonic() > end:
+            findings.append(_finding(check.id, check.title, skipped(_LEFT)))
             continue
         findings.append(_finding(check.id, check.title, _look(check, patient)))
         if patient.trace:
@@ -167,6 +172,6 @@ def _nothing(patient: Patient, answer: Answer) -> Opinion:
     )
     old = patient.send(sent)
     if old.status == 200 and old.media_type == "text/event-stream":
-        says = "Only the transport of 2024-11-05 is spoken here; most clients have left it."
-        opinion = patient.seen(note(says, "Serve POST."))
+        says = "Only the transport of 2024-11-05 is spoken here."
+        opinion = patient.seen(some(says, "Serve Streamable HTTP.", "clients that have left it, which most have"))
     return opinion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from .clients import CLAUDE_CODE, LEGACY
@@ -17,6 +18,7 @@ _REPEATS = 8
 _SHORT = 16
 _KEEP = "Use no sessions, or share them among all workers."
 _MAX_ENDED = 50
+_SECONDS = 5.0
 
 
 @check(CHECKS, "session-workers", "the same session, on new connections", era="legacy")
@@ -79,7 +81,10 @@ def _visible(patient: Patient) -> Opinion:
 
 def end_sessions(patient: Patient) -> None:
     """End the sessions that the examination began, as far as the server lets it."""
+    end = time.monotonic() + _SECONDS
     for session in patient.sessions[:_MAX_ENDED]:
+        if time.monotonic() > end:
+            return
         headers = [("Mcp-Session-Id", session), ("MCP-Protocol-Version", "2025-11-25")]
         sent = Sent(what="the end of a session", method="DELETE", path=patient.path, headers=headers, head_only=True)
         try:
