@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ErrorCode
@@ -28,6 +30,7 @@ from ..protocol.jsonrpc import error_response, notification, result_response
 from ..transport.base import Deadline, Exchange, Message
 from .errors import error_from_wire
 from .options import Options
+from .relay import Relay
 from .results import LogMessage, Progress, result_type
 from .session import POST_SECONDS, Connection, Session
 
@@ -43,6 +46,8 @@ _ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
 #: What only a modern server says, and of these what leaves no doubt about the version either.
 _PROOF = (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_CLIENT_CAPABILITY)
 _VERSION_CODES = (*_PROOF, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION)
+#: What a legacy server says, with HTTP 400, to a request whose session it does not know.
+_NO_SESSION = (ErrorCode.INVALID_REQUEST, -32000)
 #: From this version on no SDK is known whose servers report progress elsewhere than on the stream of the request.
 _REPORTS_IN_PLACE = "2025-11-25"
 #: What a server of the other era says to a request of this one, and one of this era to none that this client sends.
@@ -97,12 +102,15 @@ class Call:
     tool: HasParamHeaders | None = None
     meta: Mapping[str, Any] | None = None
     cancel: Cancel | None = None
+    relay: Relay | None = None
     #: Whether questions of the server were answered on the way, so that the result is this caller's only.
     answered: bool = False
     #: Whether it may take any time, as a subscription does.
     endless: bool = False
     #: Takes the notifications of the request that nobody else takes; a subscription's are all of these.
     on_message: Callable[[Message], None] | None = None
+    #: The HTTP status of the last answer, where there was one.
+    status: int | None = None
 
 
 class Calls:
@@ -130,7 +138,7 @@ class Calls:
             MCPError: The server answers with an error.
             ClientError: There is no answer.
         """
-        extra: dict[str, Any] = {}
+        extra: dict[str, Any] = {} if call.relay is None else call.relay.params()
         for _ in range(self._options.max_rounds + 1):
             connection, result = self._attempt(call, extra)
             if not connection.modern:
@@ -140,7 +148,7 @@ class Calls:
                 return result
             if kind != "input_required" or call.method not in _ASKING:
                 raise RemoteProtocolError(f"The result of {call.method} is of the unknown type {kind[:40]!r}")
-            answers = self._answers(result)
+            answers = self._answers(result) if call.relay is None else None
             if answers is None:
                 return result
             extra, call.answered = answers, True
@@ -176,12 +184,15 @@ class Calls:
         except SessionExpiredError:
             connection = self._session.renew(connection)
         except (MCPError, HTTPStatusError) as error:
-            if not _is_doubtful(connection, error):
+            if _has_lost_session(connection, error, call.status):
+                connection = self._session.renew(connection)
+            elif not _is_doubtful(connection, error):
                 raise
-            other = self._session.reconsider(connection)
-            if other is None:
-                raise
-            connection = other
+            else:
+                other = self._session.reconsider(connection)
+                if other is None:
+                    raise
+                connection = other
         except ClientError:
             if connection.transport.failed:
                 self._session.drop(connection)
@@ -204,7 +215,8 @@ class Calls:
         on_progress = call.on_progress or options.on_progress
         message = _message(connection, call, extra or {}, request_id, reports=on_progress is not None)
         exchange = Exchange(self._deadline(call), tool=call.tool)
-        meanwhile = _Meanwhile(self, connection, exchange, request_id, on_progress, call.on_message)
+        rest = call.on_message if call.relay is None else functools.partial(self._relayed, call.relay)
+        meanwhile = _Meanwhile(self, connection, exchange, request_id, on_progress, rest)
         exchange.on_message = meanwhile.take
         if on_progress is not None:
             self._expect_reports(connection)
@@ -222,6 +234,7 @@ class Calls:
             raise
         finally:
             self._reporting.pop(request_id, None)
+            call.status = exchange.status
         if "error" in answer:
             raise error_from_wire(answer["error"])
         result = answer.get("result")
@@ -288,6 +301,10 @@ class Calls:
         self._notified(message)
         if self._options.on_notification is not None:
             self._options.on_notification(message)
+
+    def _relayed(self, relay: Relay, message: Message) -> None:
+        if not relay.takes(message):
+            self.notice(message)
 
     def answer(self, connection: Connection, question: Message) -> None:
         """Answer a request of a legacy server; in the modern era servers send none.
@@ -386,6 +403,8 @@ def _message(
 ) -> Message:
     params: dict[str, Any] = {**call.params, **extra}
     meta: dict[str, Any] = {**call.meta, **connection.meta} if call.meta else dict(connection.meta)
+    if call.relay is not None and connection.modern:
+        meta = call.relay.meta(meta)
     if reports:
         meta["progressToken"] = request_id
     if meta:
@@ -394,6 +413,17 @@ def _message(
     if params:
         message["params"] = params
     return message
+
+
+def _has_lost_session(connection: Connection, error: MCPError | HTTPStatusError, status: int | None) -> bool:
+    """Say whether a legacy server refuses a request because it does not know its session (any more).
+
+    "The server MUST respond to requests containing that session ID with HTTP 404" (2025-11-25, Session Management), yet
+    servers in the field answer 400 with one of two codes. What the status refuses has not been carried out.
+    """
+    if connection.modern or not isinstance(error, MCPError):
+        return False
+    return status == HTTPStatus.BAD_REQUEST and error.code in _NO_SESSION
 
 
 def _is_doubtful(connection: Connection, error: MCPError | HTTPStatusError) -> bool:
