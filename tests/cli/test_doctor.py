@@ -243,6 +243,20 @@ def test_the_worst_server_is_told_off_in_plain_words(capsys: pytest.CaptureFixtu
     assert "Traceback" not in told.replace('"Traceback: no"', "")
 
 
+@pytest.mark.parametrize(
+    ("fault", "spoken"),
+    [
+        ("no-legacy", "bad 1.0, speaks 2026-07-28\n"),
+        ("no-modern", "bad 1.0, speaks versions up to 2025-11-25, without sessions\n"),
+        ("nothing", "speaks no version that is known\n"),
+    ],
+)
+def test_the_report_says_what_is_spoken(fault: str, spoken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with running(fault) as url:
+        main(["doctor", url, "--check", "head"])
+    assert capsys.readouterr().out.startswith(f"{url}\n{spoken}")
+
+
 def test_with_v_what_is_fine_is_listed_too(capsys: pytest.CaptureFixture[str]) -> None:
     with running() as url:
         assert main(["doctor", url, "-v", "--check", "legacy-ping", "--check", "session-id"]) == 0

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from mcp_wsgi.cli import main
-from mcp_wsgi.cli.doctor.patient import describe
-from mcp_wsgi.cli.doctor.raw import Answer, NoAnswer, Sent, Wire, chunked
+from mcp_wsgi.cli.doctor.patient import Patient, describe
+from mcp_wsgi.cli.doctor.raw import Answer, NoAnswer, Sent, Wire, _Reader, chunked
+from mcp_wsgi.cli.doctor.sessions import end_sessions
 
 PING = Sent(what="ping", method="POST", path="/mcp", headers=[("Content-Length", "2")], body=b"{}")
 
@@ -165,6 +166,46 @@ def test_a_server_that_does_not_read_is_named() -> None:
         big = Sent(what="", method="POST", path="/", body=b"x" * 50_000_000)
         with pytest.raises(NoAnswer, match="does not read"):
             send(listener.getsockname()[1], big, timeout=0.5)
+
+
+def test_a_server_that_does_not_accept_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(*_: object, **__: object) -> socket.socket:
+        raise TimeoutError
+
+    monkeypatch.setattr("socket.create_connection", wait)
+    with pytest.raises(NoAnswer, match="does not accept connections") as caught:
+        send(1)
+    assert not caught.value.connected
+
+
+def test_a_server_that_drops_the_connection_is_named() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        connection.recv(1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        connection.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with listener, pytest.raises(NoAnswer, match="closed the connection without an answer"):
+        send(listener.getsockname()[1])
+    thread.join()
+
+
+def test_a_server_that_drips_is_left_at_the_deadline() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, pytest.raises(NoAnswer, match="in time"):
+        theirs.send(b"x")
+        _Reader(ours, time.monotonic()).more()
+
+
+def test_sessions_of_a_server_that_has_gone_are_left() -> None:
+    wire = Wire("http://127.0.0.1:1/mcp")
+    patient = Patient(wire=wire, path=wire.path, sessions=["a", "b"])
+    end_sessions(patient)
+    assert patient.answers == []
 
 
 def test_a_server_that_answers_before_it_has_read_is_heard() -> None:

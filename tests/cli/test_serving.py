@@ -316,6 +316,19 @@ def test_serve_refuses_what_cannot_be_used(tmp_path: Path, shop: Path, option: t
     assert "Traceback" not in done.stderr
 
 
+def test_the_working_directory_comes_first(tmp_path: Path, shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (shop / "json5.py").write_text(SHOP)
+    monkeypatch.chdir(shop)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    from mcp_wsgi.cli.loading import load_server
+
+    try:
+        assert load_server("json5:server").name == "shop"
+        assert sys.path.count("") == 1
+    finally:
+        sys.modules.pop("json5", None)
+
+
 def test_stdio_serves_over_standard_input_and_output(tmp_path: Path, shop: Path) -> None:
     params = {"name": "greet", "arguments": {"name": "you"}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})

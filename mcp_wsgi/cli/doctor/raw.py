@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...protocol.sse import EventDecoder, FramingError
+from ...protocol.sse import EventDecoder
 
 __all__ = ["Answer", "Headers", "NoAnswer", "Sent", "Wire", "chunked"]
 
@@ -285,7 +285,7 @@ def _bounded(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _read_events(pieces: Iterable[bytes]) -> tuple[bytes, list[Any]]:
-    decoder = EventDecoder(_MAX_BODY)
+    decoder = EventDecoder(_MAX_BODY)  # no event can be larger: all of them together are not
     body, messages = bytearray(), []
     try:
         for piece in _bounded(pieces):
@@ -295,8 +295,6 @@ def _read_events(pieces: Iterable[bytes]) -> tuple[bytes, list[Any]]:
                 messages.append(message)
                 if isinstance(message, dict) and ("result" in message or "error" in message):
                     return bytes(body), messages
-    except FramingError:
-        pass
     except NoAnswer:
         if not messages:
             raise

@@ -114,7 +114,10 @@ def _summary(examination: Examination) -> str:
         return (
             "The server wants a login, so only what comes before it was checked. Give a token with --bearer-env NAME."
         )
-    words = {"modern": "2026-07-28", "legacy": "the versions before it"}
+    words = {
+        "modern": "2026-07-28",
+        "legacy": "the versions before it" if patient.modern else "versions up to 2025-11-25",
+    }
     spoken = " and ".join(words[era] for era in patient.eras) or "no version that is known"
     identity = " ".join(_identity(examination).values())
     parts = [shorten(one_line(identity), 60)] if identity else []
