@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tests.real_servers.installing import NPM
 
-__all__ = ["SERVERS", "Call", "RealServer"]
+__all__ = ["SERVERS", "Call", "News", "RealServer"]
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
@@ -29,6 +29,15 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
+class News:
+    """What a server tells to those who listen for it, and the call that makes it do so."""
+
+    call: Call
+    listens: Mapping[str, Any]
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RealServer:
     """A server that can be had as a package, or a program of this folder on an SDK.
 
@@ -39,6 +48,7 @@ class RealServer:
         version: What it agrees on with a client that speaks everything.
         calls: What is called without an answer to a question being needed.
         asks: What is called and asks for the answers that `test_real_servers.py` gives.
+        news: What it tells by itself.
         silent: Whether it does not answer what it does not know.
     """
 
@@ -48,6 +58,7 @@ class RealServer:
     version: str
     calls: tuple[Call, ...]
     asks: tuple[Call, ...] = ()
+    news: tuple[News, ...] = ()
     silent: bool = False
     resources: Mapping[str, str] = field(default_factory=dict)
     templates: tuple[str, ...] = ()
@@ -58,8 +69,21 @@ class RealServer:
         return self.version == MODERN
 
 
-def _program(environment: str, command: str, version: str, *, steps: bool = True, asks: bool = True) -> RealServer:
-    """Describe a program of this folder; they all offer the same."""
+TOOLS_CHANGE = News(
+    call=Call(tool="announce", says="announced"),
+    listens={"tools_list_changed": True},
+    method="notifications/tools/list_changed",
+)
+
+
+def _updated(uri: str, call: Call) -> News:
+    return News(call=call, listens={"resources": [uri]}, method="notifications/resources/updated")
+
+
+def _program(
+    environment: str, command: str, version: str, *, steps: bool = True, asks: bool = True, tells: bool = False
+) -> RealServer:
+    """Describe a program of this folder; they all offer the same, as far as their SDK can."""
     name, transport, *options = command.split()
     start = ("{node}", "{home}/") if name.endswith(".mjs") else ("{bin}/python", "{programs}/")
     words = (start[0], start[1] + name, transport, *(["{port}"] if transport != "stdio" else []), *options)
@@ -75,6 +99,7 @@ def _program(environment: str, command: str, version: str, *, steps: bool = True
             Call(tool="count", arguments={"to": 3}, says="counted to 3", steps=(1, 2, 3) if steps else ()),
         ),
         asks=(Call(tool="greet_me", says="Hello Zoë"),) if asks else (),
+        news=(TOOLS_CHANGE,) if tells else (),
         resources={"fixed://text": "A text that never changes.", "square://12": "144"},
         templates=("square://{number}",),
         prompts={"compliment": ({"name": "Zoë"}, "Say something nice to Zoë.")},
@@ -82,8 +107,8 @@ def _program(environment: str, command: str, version: str, *, steps: bool = True
 
 
 def _programs() -> Iterator[tuple[str, RealServer]]:
-    yield "mcp-2.3.0-http", _program("mcp_2_3_0", "mcp_v2.py http", MODERN)
-    yield "mcp-2.3.0-stdio", _program("mcp_2_3_0", "mcp_v2.py stdio", MODERN)
+    yield "mcp-2.3.0-http", _program("mcp_2_3_0", "mcp_v2.py http", MODERN, tells=True)
+    yield "mcp-2.3.0-stdio", _program("mcp_2_3_0", "mcp_v2.py stdio", MODERN, tells=True)
     # Without a session there is nobody to ask, and an answer in JSON has no room for progress or a question.
     none = {"steps": False, "asks": False}
     yield "mcp-1.30.0-http", _program("mcp_1_30_0", "mcp_v1.py http", LEGACY)
@@ -104,13 +129,14 @@ def _programs() -> Iterator[tuple[str, RealServer]]:
     yield "fastmcp-4.2.3-stdio", _program("fastmcp_4", "fastmcp_any.py stdio", MODERN)
     yield "fastmcp-2.14.7-http", _program("fastmcp_2", "fastmcp_any.py http", LEGACY)
     yield "fastmcp-2.14.7-stdio", _program("fastmcp_2", "fastmcp_any.py stdio", LEGACY)
-    yield "typescript-1.32.2-http", _program(NPM, "ts_v1.mjs http", LEGACY)
+    yield "typescript-1.32.2-http", _program(NPM, "ts_v1.mjs http", LEGACY, tells=True)
     yield "typescript-1.32.2-http-stateless", _program(NPM, "ts_v1.mjs http stateless", LEGACY, asks=False)
-    yield "typescript-2.4.0-http", _program(NPM, "ts_v2.mjs http", MODERN)
-    yield "typescript-2.4.0-http-modern-only", _program(NPM, "ts_v2.mjs http modern-only", MODERN)
-    yield "typescript-2.4.0-stdio", _program(NPM, "ts_v2.mjs stdio", MODERN)
+    yield "typescript-2.4.0-http", _program(NPM, "ts_v2.mjs http", MODERN, tells=True)
+    yield "typescript-2.4.0-http-modern-only", _program(NPM, "ts_v2.mjs http modern-only", MODERN, tells=True)
+    yield "typescript-2.4.0-stdio", _program(NPM, "ts_v2.mjs stdio", MODERN, tells=True)
 
 
+FEATURES = "demo://resource/static/document/features.md"
 EVERYTHING = RealServer(
     environment=NPM,
     transport="stdio",
@@ -132,7 +158,8 @@ EVERYTHING = RealServer(
         Call(tool="trigger-sampling-request", arguments={"prompt": "Hello?"}, says="You said:"),
         Call(tool="get-roots-list", says="the-root"),
     ),
-    resources={"demo://resource/static/document/features.md": "#"},
+    news=(_updated(FEATURES, Call(tool="toggle-subscriber-updates", says="Started")),),
+    resources={FEATURES: "#"},
     templates=("demo://resource/dynamic/text/{resourceId}",),
     prompts={"simple-prompt": ({}, "prompt"), "args-prompt": ({"city": "Zürich"}, "Zürich")},
 )
@@ -141,6 +168,11 @@ EVERYTHING = RealServer(
 def _package(environment: str, command: str, version: str, *calls: Call, **offers: Any) -> RealServer:
     words = tuple(command.split())
     return RealServer(environment=environment, transport="stdio", words=words, version=version, calls=calls, **offers)
+
+
+def _remember(name: str) -> Call:
+    entity = {"name": name, "entityType": "person", "observations": ["has a dog"]}
+    return Call(tool="create_entities", arguments={"entities": [entity]}, says="has a dog")
 
 
 def _packages() -> Iterator[tuple[str, RealServer]]:
@@ -165,12 +197,9 @@ def _packages() -> Iterator[tuple[str, RealServer]]:
             NPM,
             "env MEMORY_FILE_PATH={folder}/memory.jsonl {node} {bin}/mcp-server-memory",
             LEGACY,
-            Call(
-                tool="create_entities",
-                arguments={"entities": [{"name": "Zoë", "entityType": "person", "observations": ["has a dog"]}]},
-                says="has a dog",
-            ),
+            _remember("Zoë"),
             Call(tool="read_graph", says="Zoë"),
+            news=(_updated("memory://knowledge-graph", _remember("Åsa")),),
             resources={"memory://knowledge-graph": "Zoë"},
         ),
     )

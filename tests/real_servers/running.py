@@ -48,17 +48,26 @@ def _copy(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def running(server: RealServer, known: Mapping[str, str], log_file: Path) -> Iterator[str | list[str]]:
-    """Give what a client connects to: the URL of a server that has started, or the command of one on stdio."""
+def running(
+    server: RealServer, known: Mapping[str, str], log_file: Path, port: int | None = None
+) -> Iterator[str | list[str]]:
+    """Give what a client connects to: the URL of a server that has started, or the command of one on stdio.
+
+    Args:
+        server: The server.
+        known: What stands for the names in its words.
+        log_file: Where one on HTTP writes.
+        port: The port, where it must be a certain one.
+    """
     if server.transport == "stdio":
         yield [word.format(**known, port=0) for word in server.words]
         return
     for attempt in range(ATTEMPTS):
-        port = _free_port()
-        process = _start([word.format(**known, port=port) for word in server.words], log_file)
+        chosen = port or _free_port()
+        process = _start([word.format(**known, port=chosen) for word in server.words], log_file)
         try:
-            if _answers(process, port):
-                yield f"http://127.0.0.1:{port}/{'sse' if server.transport == 'sse' else 'mcp'}"
+            if _answers(process, chosen):
+                yield f"http://127.0.0.1:{chosen}/{'sse' if server.transport == 'sse' else 'mcp'}"
                 assert process.poll() is None, f"the server has ended:\n{_tail(log_file)}"
                 return
             # Another process may have taken the port first; anything else happens again.

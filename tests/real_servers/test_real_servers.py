@@ -143,6 +143,16 @@ def test_what_it_asks_is_answered(peer: Peer) -> None:
         assert not result.is_error
 
 
+def test_its_changes_are_heard_of(peer: Peer) -> None:
+    for news in peer.server.news:
+        with peer.client.listen(**news.listens) as listener:
+            assert listener.honoured
+            assert news.call.says in peer.call(news.call).text
+            change = listener.next(10)
+            assert change is not None
+            assert change.method == news.method
+
+
 def test_its_resources_are_read(peer: Peer) -> None:
     listed = {resource.uri for resource in peer.client.list_resources()} if peer.server.resources else set()
     templates = {template.uri_template for template in peer.client.list_resource_templates()} if listed else set()

@@ -40,6 +40,13 @@ def greet_me(answer: Annotated[Name, Resolve(ask_name)]) -> str:
     return f"Hello {answer.name}"
 
 
+@server.tool()
+async def announce(ctx: Context) -> str:
+    """Say that the list of tools has changed."""
+    await ctx.notify_tools_changed()
+    return "announced"
+
+
 @server.resource("fixed://text", mime_type="text/plain")
 def fixed_text() -> str:
     """Return a text that never changes."""

@@ -35,6 +35,10 @@ function makeServer() {
     const answer = await extra.sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
     return said(answer.action === 'accept' ? `Hello ${answer.content.name}` : `Nobody: ${answer.action}`);
   });
+  server.registerTool('announce', { description: 'Say that the list of tools has changed.' }, async () => {
+    await server.server.sendToolListChanged();
+    return said('announced');
+  });
   server.registerResource('text', 'fixed://text', { mimeType: 'text/plain' }, (uri) => ({
     contents: [{ uri: uri.href, mimeType: 'text/plain', text: 'A text that never changes.' }],
   }));

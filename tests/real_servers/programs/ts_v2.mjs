@@ -8,6 +8,7 @@ import { z } from 'zod';
 
 const [transport, port, mode] = process.argv.slice(2);
 const said = (text) => ({ content: [{ type: 'text', text }] });
+let announce = (server) => server.server.sendToolListChanged();
 
 function makeServer() {
   const server = new McpServer({ name: 'real', version: '1.0.0' });
@@ -34,6 +35,10 @@ function makeServer() {
     const name = inputRequired.elicit({ message: 'What is your name?', requestedSchema });
     return inputRequired({ inputRequests: { name }, requestState: 'asked' });
   });
+  server.registerTool('announce', { description: 'Say that the list of tools has changed.' }, async () => {
+    await announce(server);
+    return said('announced');
+  });
   server.registerResource('text', 'fixed://text', { mimeType: 'text/plain' }, (uri) => ({
     contents: [{ uri: uri.href, mimeType: 'text/plain', text: 'A text that never changes.' }],
   }));
@@ -49,7 +54,9 @@ function makeServer() {
 }
 
 if (transport === 'http') {
-  const handler = toNodeHandler(createMcpHandler(makeServer, { legacy: mode === 'modern-only' ? 'reject' : 'stateless' }));
+  const served = createMcpHandler(makeServer, { legacy: mode === 'modern-only' ? 'reject' : 'stateless' });
+  announce = () => served.notify.toolsChanged(); // on HTTP each request has a server of its own
+  const handler = toNodeHandler(served);
   createServer((request, response) => {
     if (new URL(request.url, 'http://localhost').pathname === '/mcp') return handler(request, response);
     response.writeHead(404).end();
