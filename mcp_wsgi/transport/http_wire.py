@@ -169,15 +169,20 @@ class Wire:
         for _ in range(MAX_REDIRECTS + 1):
             answer = self._send(method, target, data, headers, watch)
             if answer.status not in _REDIRECTS:
+                # What leads to a page, such as one to log in, is no place to stay.
+                if target != first and answer.status < 300 and answer.media_type != "text/html":
+                    self._remember(first, target)
                 return answer
             try:
                 target = self._follow(answer, target)
             finally:
                 answer.finish()
-            if len(self._moved) < _MOVED:
-                self._moved[first] = target
         self._moved.pop(first, None)
         raise TransportError(f"{self.address} redirects more than {MAX_REDIRECTS} times (HTTP {answer.status})")
+
+    def _remember(self, url: str, target: str) -> None:
+        if len(self._moved) < _MOVED:
+            self._moved[url] = target
 
     def _follow(self, answer: Answer, url: str) -> str:
         """Say where a redirection leads, as far as that is this origin."""
@@ -202,9 +207,7 @@ class Wire:
             with watch:
                 response = adapter.send(request, **options)
                 if request.hooks["response"]:
-                    response = dispatch_hook(  # type: ignore[no-untyped-call]
-                        "response", request.hooks, response, **options
-                    )
+                    response = _call_hooks(request, response, options)
         except FAULTS as error:
             raise explain(error, watch, self.address) from None
         if "Set-Cookie" in response.headers:
@@ -245,9 +248,24 @@ class Wire:
 
     def close(self) -> None:
         """Close the connections that nobody uses; those in use close when they are let go."""
-        self._adapter.close()
+        if self._pid == os.getpid():
+            self._adapter.close()
         if self._is_own:
             self._session.close()
+
+
+def _call_hooks(
+    request: requests.PreparedRequest, response: requests.Response, options: Mapping[str, Any]
+) -> requests.Response:
+    """Let the caller's hooks see the answer, and authentication that has to send again do so."""
+    try:
+        found: requests.Response = dispatch_hook(  # type: ignore[no-untyped-call]
+            "response", request.hooks, response, **options
+        )
+    except BaseException:
+        response.close()
+        raise
+    return found
 
 
 def _split(url: str) -> tuple[str, str, tuple[str, str] | None]:

@@ -136,4 +136,5 @@ def test_what_a_transport_has_no_use_for_does_nothing():
     transport.restart()
     transport.open_inbox()
     transport.inbox({})
+    assert not transport.failed
     transport.close()

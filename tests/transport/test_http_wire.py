@@ -22,6 +22,7 @@ from requests.auth import HTTPDigestAuth
 
 from mcp_wsgi.exceptions import (
     ClientClosedError,
+    ClientError,
     ConfigurationError,
     HTTPStatusError,
     RequestCancelledError,
@@ -207,6 +208,16 @@ def test_a_session_gives_its_settings_cookies_and_hooks_and_stays_open():
     assert hooked == [200, 200]
 
 
+def test_a_hook_that_fails_leaves_no_connection_behind():
+    def fail(response: requests.Response, **_: Any) -> None:
+        raise LookupError("mine")
+
+    with scripted(echo) as server, requests.Session() as session, no_leaks():
+        session.hooks["response"].append(fail)
+        with pytest.raises(LookupError, match="mine"):
+            ask(server.url, session=session)
+
+
 def test_a_session_with_an_adapter_of_its_own_is_asked_by_it():
     class Mine(HTTPAdapter):
         pass
@@ -315,6 +326,24 @@ def test_a_circle_of_redirections_is_left():
     with scripted(script) as server, pytest.raises(TransportError, match="more than 3 times"):
         ask(server.url)
     assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(("status", "content_type"), [(200, "text/html"), (404, "application/json")])
+def test_a_redirection_to_what_is_no_answer_is_not_remembered(status, content_type):
+    def script(got: Got, peer: Peer) -> None:
+        if len(server.requests) == 1:
+            peer.send(to("/login"))
+        elif got.path == "/login":
+            peer.send(plain(status, b"<html>", content_type))
+        else:
+            echo(got, peer)
+
+    with scripted(script) as server:
+        transport = HTTPTransport(server.url)
+        with pytest.raises(ClientError):
+            transport.request(CALL, Exchange(Deadline(5)))
+        assert "result" in transport.request(CALL, Exchange(Deadline(5)))
+        transport.close()
 
 
 def test_only_so_many_redirections_are_remembered():

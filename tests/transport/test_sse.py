@@ -284,6 +284,30 @@ def test_one_thread_opens_the_stream_and_the_others_wait_within_their_time():
         first.join()
 
 
+def test_who_waits_for_a_stream_to_be_opened_uses_it():
+    class Slow(Old):
+        def __call__(self, got: Got, peer: Peer) -> None:
+            if got.method == "GET":
+                until(lambda: going_on.is_set())
+            super().__call__(got, peer)
+
+    going_on, found = threading.Event(), []
+    with connected(Slow()) as (server, transport):
+
+        def work(number: int) -> None:
+            found.append(transport.request(legacy("x", number), an_exchange()))
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.2)
+        going_on.set()
+        for thread in threads:
+            thread.join()
+        assert len(server.of("GET")) == 1
+    assert len(found) == 3
+
+
 def failing(transport: SSETransport, timeout: float) -> None:
     with pytest.raises(RequestTimeoutError):
         transport.request(legacy(), an_exchange(timeout))

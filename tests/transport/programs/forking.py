@@ -41,11 +41,12 @@ def main(kind, url):
     thread = threading.Thread(target=wait)
     thread.start()
     assert begun.wait(10)
-    pid = os.fork()
-    if not pid:
-        child(transport)
-        return
-    assert os.waitpid(pid, 0)[1] == 0
+    for use in (child, lambda transport: transport.close()):
+        pid = os.fork()
+        if not pid:
+            use(transport)
+            return
+        assert os.waitpid(pid, 0)[1] == 0
     assert not ended
     ask(transport, "parent")
     waiting.cancel()
