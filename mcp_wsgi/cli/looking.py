@@ -145,7 +145,7 @@ def _described(session: Session, found: dict[str, Sequence[Any] | None]) -> list
     identity = " ".join(str(part) for part in (name, info.get("version")) if part)
     pairs = [
         ("Server", f"{title} ({identity})" if isinstance(title, str) and title != name else identity),
-        ("Address", session.name),
+        ("Command" if client.address.startswith("stdio:") else "Address", session.name),
         ("Speaks", f"{client.protocol_version}, {_era(client)}"),
         ("Can do", ", ".join(_abilities(client.capabilities)) or "nothing"),
     ]

@@ -111,14 +111,14 @@ class Output:
             yield _silent
             return
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
         text = TextColumn("{task.description}", markup=False)
         bar = Progress(
             SpinnerColumn(),
             text,
             BarColumn(bar_width=24),
-            TextColumn("{task.percentage:>3.0f}%"),
+            TaskProgressColumn(text_format_no_percentage=""),
             TimeElapsedColumn(),
             console=Console(stderr=True, highlight=False, markup=False, emoji=False),
             transient=True,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from ..protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from .exits import CommandFailed, Exit
@@ -93,7 +94,7 @@ def session_of(arguments: argparse.Namespace) -> Iterator[Session]:
             "behind --.",
             Exit.USAGE,
         )
-    name = target if isinstance(target, str) else shlex.join(target)
+    name = _without_secrets(target) if isinstance(target, str) else shlex.join(target)
     try:
         client = Client(
             target,
@@ -112,6 +113,15 @@ def session_of(arguments: argparse.Namespace) -> Iterator[Session]:
             yield Session(client=client, output=output, name=name)
         finally:
             client.close()
+
+
+def _without_secrets(url: str) -> str:
+    """Give a URL as it may be shown: without a password, and without a query, where tokens are put."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "this URL"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _transport_options(arguments: argparse.Namespace) -> dict[str, Any]:

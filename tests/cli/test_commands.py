@@ -494,6 +494,16 @@ def test_what_goes_wrong_is_told_in_a_line(run: Any, url: str, words: list[str],
     assert "Traceback" not in err or "-v" in words
 
 
+def test_passwords_and_queries_are_not_shown(run: Any) -> None:
+    status, out, err = run("list", "http://ada:s3cret@127.0.0.1:1/mcp?token=s3cret")
+    assert (status, out) == (3, "")
+    assert err.startswith("mcp-wsgi: http://127.0.0.1:1/mcp: ")
+    assert "s3cret" not in err
+    status, _, err = run("list", "http://[s3cret")
+    assert status in (2, 3)
+    assert "Traceback" not in err
+
+
 def test_a_silent_server_is_given_up(run: Any) -> None:
     def application(environ: Any, start_response: Any) -> list[bytes]:
         time.sleep(1)

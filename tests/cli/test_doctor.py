@@ -10,8 +10,10 @@ import pytest
 
 from mcp_wsgi import HTTPRequest, public
 from mcp_wsgi.cli import main
-from mcp_wsgi.cli.doctor.examination import CHECKS
+from mcp_wsgi.cli.doctor.examination import CHECKS, _redirected
 from mcp_wsgi.cli.doctor.findings import Verdict
+from mcp_wsgi.cli.doctor.patient import Patient
+from mcp_wsgi.cli.doctor.raw import Answer, Wire
 from mcp_wsgi.cli.doctor.web import is_loopback
 from mcp_wsgi.wsgi import WSGIApp
 from tests.cli import bad_server
@@ -295,8 +297,9 @@ def test_what_a_server_says_is_harmless_in_a_report(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["ftp://example.com/mcp"], 2, "'ftp://example.com/mcp' is no URL of an MCP endpoint"),
+        (["ftp://example.com/mcp"], 2, "This is no URL of an MCP endpoint: it does not begin with http"),
         (["example.com"], 2, "is no URL"),
+        (["http://ada:s3cret@127.0.0.1:1/mcp"], 2, "it holds a password; use --header or --bearer-env."),
         (["http://127.0.0.1:99999/mcp"], 2, "is no URL"),
         (["http://127.0.0.1:1/mcp"], 3, "The server at 127.0.0.1:1 cannot be reached: "),
         (["http://nowhere.invalid/mcp"], 3, "The server at nowhere.invalid has a name that is not known"),
@@ -316,6 +319,7 @@ def test_what_cannot_be_examined_is_explained(
     assert status_of(["doctor", *arguments]) == status
     told = capsys.readouterr()
     assert message in told.err
+    assert "s3cret" not in told.err
     assert told.out == ""
 
 
@@ -402,3 +406,11 @@ def test_a_token_has_to_be_one(capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setenv("TOKEN", "a\x01b")
     assert main(["doctor", "http://127.0.0.1:1/", "--bearer-env", "TOKEN"]) == 2
     assert capsys.readouterr().err == "mcp-wsgi: What 'TOKEN' holds is no bearer token.\n"
+
+
+def test_a_redirect_that_leaves_https_is_named() -> None:
+    wire = Wire("https://shop.example/mcp")
+    answer = Answer(status=301, headers=[("location", "http://shop.example/mcp/")])
+    opinion = _redirected(Patient(wire=wire, path=wire.path), answer)
+    assert opinion.verdict is BROKEN
+    assert "from https to http" in opinion.says

@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         wire = Wire(arguments.url, timeout=arguments.timeout, headers=headers)
     except ValueError as error:
-        raise CommandFailed(f"{arguments.url!r} is no URL of an MCP endpoint: {error}", Exit.USAGE) from None
+        raise CommandFailed(f"This is no URL of an MCP endpoint: {error}.", Exit.USAGE) from None
     checks = _chosen(arguments.check)
     patient = Patient(wire=wire, path=wire.path, origin=arguments.origin or INSPECTOR_ORIGIN)
     try:

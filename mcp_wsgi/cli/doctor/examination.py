@@ -154,6 +154,9 @@ def _redirected(patient: Patient, answer: Answer) -> Opinion:
     if (target.scheme, target.netloc) == (scheme, patient.wire.authority):
         patient.path = target.path + (f"?{target.query}" if target.query else "")
         return opinion
+    if target.netloc == patient.wire.authority:
+        says = "The URL redirects from https to http, so clients drop their Authorization or refuse to go there."
+        return replace(opinion, verdict=Verdict.BROKEN, says=says)
     return replace(opinion, verdict=Verdict.BROKEN, says="The URL redirects to another server.")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...protocol.versions import LATEST_LEGACY_VERSION, LATEST_VERSION
-from .clients import MODERN, PROXIES
+from .clients import CLAUDE, MODERN, PROXIES
 from .findings import Check, Opinion, broken, check, fine, note, some
 from .patient import UNKNOWN_TOOL, Change, Patient
 
@@ -26,6 +26,8 @@ class _Variation:
     change: Change
     method: str = "server/discover"
     grave: bool = True
+    #: What to add where it is refused.
+    aside: str = ""
 
 
 _VARIATIONS = (
@@ -33,6 +35,7 @@ _VARIATIONS = (
         id="version-mismatch",
         title="a version header that is not the body's",
         change={"MCP-Protocol-Version": LATEST_LEGACY_VERSION},
+        aside=f" So it has to be, although {CLAUDE} were reported to send it.",
     ),
     _Variation(id="version-missing", title="no version header", change={"MCP-Protocol-Version": None}),
     _Variation(id="method-mismatch", title="Mcp-Method names another method", change={"Mcp-Method": "tools/list"}),
@@ -76,7 +79,7 @@ def _look(variation: _Variation) -> Callable[[Patient], Opinion]:
         change = "Compare the headers with the body, and answer 400 and -32020 where they differ."
         if answer.code == -32020:
             if answer.status == 400:
-                return fine("It is refused with 400 and -32020.")
+                return fine(f"It is refused with 400 and -32020.{variation.aside}")
             return note(f"It is refused with -32020, but with HTTP {answer.status} in place of 400.")
         # That the tool does not exist is only known after the headers were let pass.
         served = answer.result is not None or (params is not None and answer.code in (-32602, -32601))

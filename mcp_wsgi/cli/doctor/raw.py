@@ -131,6 +131,8 @@ class Wire:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("it does not begin with http:// or https:// and a host")
+        if parts.username is not None:
+            raise ValueError("it holds a password; use --header or --bearer-env")
         self.secure = parts.scheme == "https"
         self.host = parts.hostname
         self.port = parts.port or (443 if self.secure else 80)
