@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from ..client import Cancel, Client, InputRequiredResult, Progress
+from ..client import Cancel, Client, InputRequiredResult, LogMessage, Progress, Relay
 from ..client.wire import LOGGER, shown
 from ..errors import ErrorCode
 from ..exceptions import (
     ClientClosedError,
     ClientError,
+    InvalidParamsError,
     MCPError,
     RequestCancelledError,
     RequestTimeoutError,
@@ -18,12 +21,15 @@ from ..exceptions import (
     UnauthorizedError,
 )
 from ..server.context import CancelledError, Context
+from ..server.questions import InputRequired
 from .forms import Form, shaped, tool_result
 
 __all__ = ["RemoteTool"]
 
 #: W3C Trace Context: of a request's ``_meta`` only this goes on to another server (SEP-414).
 _TRACE = ("traceparent", "tracestate", "baggage")
+#: The questions that another server may ask through a gateway.
+_ASKABLE = ("elicitation", "sampling", "roots")
 #: 2025-11-25: the user has to visit a URL first; what the client needs for it is in the error's data.
 _URL_ELICITATION_REQUIRED = -32042
 
@@ -75,6 +81,7 @@ class RemoteTool:
 
         Raises:
             ToolError: The tool failed, or could not be called; the text is for the model, the reason its cause.
+            InputRequired: Only with a context: the other server asks something before it answers.
             MCPError: Only with a context: an error that the program behind the gateway's client has to act on.
         """
         if isinstance(ctx, Context):
@@ -90,7 +97,7 @@ class RemoteTool:
         return shaped(result, self.form)
 
     def _relay(self, arguments: dict[str, Any], ctx: Context) -> Any:
-        cancel = Cancel()
+        cancel, relay = Cancel(), self._for_client_of(ctx)
         try:
             with ctx.cancellation.calling(cancel.cancel):
                 result = self.client.call_tool(
@@ -99,9 +106,10 @@ class RemoteTool:
                     on_progress=_progress_to(ctx) if ctx.meta.get("progressToken") is not None else None,
                     meta={key: ctx.meta[key] for key in _TRACE if key in ctx.meta},
                     cancel=cancel,
+                    relay=relay,
                 )
         except MCPError as error:
-            if _concerns_the_client(error):
+            if self._concerns_the_client(error):
                 raise
             raise ToolError(error.message or "The tool failed.") from error
         except RequestCancelledError as error:
@@ -109,8 +117,34 @@ class RemoteTool:
         except ClientError as error:
             self._unreachable(error)
         if isinstance(result, InputRequiredResult):
-            raise ToolError("The tool asks for something that nobody here can answer.")
+            raise InputRequired(result.requests, state=_write_state(self.server, self.name, result))
         return tool_result(result, has_schema=self.has_schema)
+
+    def _for_client_of(self, ctx: Context) -> Relay:
+        """Say what the gateway's client can be asked and wants to read, and what it answered before."""
+        declared = ctx.client_capabilities if self.questions else {}
+        log_level = ctx.envelope.log_level if ctx.envelope is not None else None
+        relay = Relay(
+            capabilities={name: declared[name] for name in _ASKABLE if name in declared},
+            log_level=log_level,
+            on_log=None if log_level is None else _logs_to(ctx),
+        )
+        # The state is not to be looked at without need: that takes the keys that it is signed with.
+        if ctx.params.get("requestState") is None:
+            return relay
+        asked = _read_state(self.server, self.name, ctx.request_state)
+        answers = ctx.input_responses
+        responses = {key: answers[key] for key in asked["keys"] if key in answers}
+        return replace(relay, responses=responses or None, state=asked["state"])
+
+    def _concerns_the_client(self, error: MCPError) -> bool:
+        """Say whether the program behind the client has to act on an error; a model would only read it.
+
+        Those are what it may have to declare or do first, and an application's own codes: outside of JSON-RPC's range.
+        """
+        if error.code == ErrorCode.MISSING_CLIENT_CAPABILITY:
+            return self.questions  # else declaring it would not help
+        return error.code == _URL_ELICITATION_REQUIRED or not -32768 <= error.code <= -32000
 
     def _unreachable(self, error: ClientError) -> NoReturn:
         """Say that the other server did not answer. What exactly happened stays here: it may hold addresses."""
@@ -128,15 +162,29 @@ def _reason(error: ClientError) -> str:
     return "This could not be reached, or gave no valid answer"
 
 
-def _concerns_the_client(error: MCPError) -> bool:
-    """Say whether the program behind the client has to act on an error; a model would only read it.
-
-    Those are what it may have to declare or do first, and an application's own codes: outside of JSON-RPC's range.
-    """
-    if error.code in (ErrorCode.MISSING_CLIENT_CAPABILITY, _URL_ELICITATION_REQUIRED):
-        return True
-    return not -32768 <= error.code <= -32000
-
-
 def _progress_to(ctx: Context) -> Callable[[Progress], None]:
     return lambda report: ctx.report_progress(report.progress, report.total, report.message)
+
+
+def _logs_to(ctx: Context) -> Callable[[LogMessage], None]:
+    def take(message: LogMessage) -> None:
+        try:
+            ctx.log(message.level, message.data, message.logger)
+        except ValueError:
+            ctx.log("info", message.data, message.logger)  # a level of its own
+
+    return take
+
+
+def _write_state(server: str, name: str, result: InputRequiredResult) -> str:
+    """Write what the next round has to bring back to the other server; our own server signs it."""
+    return json.dumps(
+        {"server": server, "tool": name, "state": result.state, "keys": list(result.requests)}, separators=(",", ":")
+    )
+
+
+def _read_state(server: str, name: str, text: str | None) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(text or "{}")
+    if (state.get("server"), state.get("tool")) != (server, name):
+        raise InvalidParamsError('"requestState" belongs to another tool')
+    return state

@@ -16,9 +16,10 @@ from ..exceptions import (
     UnauthorizedError,
 )
 from .answers import Answers, ElicitAnswer, ElicitQuestion, SampleQuestion
-from .calls import Cancel
+from .cancel import Cancel
 from .client import Client
 from .listen import Listener
+from .relay import Relay
 from .results import (
     CallResult,
     Change,
@@ -61,6 +62,7 @@ __all__ = [
     "PromptInfo",
     "PromptResult",
     "ReadResult",
+    "Relay",
     "RemoteProtocolError",
     "RequestCancelledError",
     "RequestTimeoutError",

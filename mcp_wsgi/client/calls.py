@@ -4,90 +4,46 @@ from __future__ import annotations
 
 import functools
 import logging
-import threading
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ErrorCode
 from ..exceptions import (
     ClientClosedError,
     ClientError,
     HTTPStatusError,
-    InternalError,
     MCPError,
-    MethodNotFoundError,
     RemoteProtocolError,
     RequestCancelledError,
     RequestTimeoutError,
     SessionExpiredError,
-    UnauthorizedError,
+    UnsupportedVersionError,
 )
 from ..protocol.headers import HasParamHeaders
-from ..protocol.jsonrpc import error_response, notification, result_response
+from ..protocol.jsonrpc import notification
 from ..transport.base import Deadline, Exchange, Message
+from .cancel import Cancel
+from .doubts import Doubts, has_lost_session
 from .errors import error_from_wire
+from .incoming import Incoming
+from .meanwhile import Meanwhile
 from .options import Options
 from .relay import Relay
-from .results import LogMessage, Progress, result_type
+from .results import Progress, result_type
 from .session import POST_SECONDS, Connection, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
-__all__ = ["Call", "Calls", "Cancel"]
+__all__ = ["Call", "Calls"]
 
 logger = logging.getLogger("mcp_wsgi.client")
 
 #: The methods whose answer may be a question (2026-07-28, basic/patterns/mrtr).
 _ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
-#: What only a modern server says, and of these what leaves no doubt about the version either.
-_PROOF = (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_CLIENT_CAPABILITY)
-_VERSION_CODES = (*_PROOF, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION)
-#: What a legacy server says, with HTTP 400, to a request whose session it does not know.
-_NO_SESSION = (ErrorCode.INVALID_REQUEST, -32000)
 #: From this version on no SDK is known whose servers report progress elsewhere than on the stream of the request.
 _REPORTS_IN_PLACE = "2025-11-25"
-#: What a server of the other era says to a request of this one, and one of this era to none that this client sends.
-_DOUBTFUL = (ErrorCode.INVALID_REQUEST, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION, -32000)
-
-
-class Cancel:
-    """Give up calls from another thread: pass it as ``cancel=`` and call :meth:`cancel`."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._exchanges: set[Exchange] = set()
-        self._cancelled = False
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether :meth:`cancel` was called."""
-        return self._cancelled
-
-    def cancel(self) -> None:
-        """Give up the calls that run, and those that begin later; whoever waits gets ``RequestCancelledError``."""
-        with self._lock:
-            self._cancelled = True
-            exchanges = list(self._exchanges)
-        for exchange in exchanges:
-            exchange.cancel()
-
-    @contextmanager
-    def holding(self, exchange: Exchange) -> Iterator[None]:
-        """Cancel this exchange too, while the block runs."""
-        with self._lock:
-            self._exchanges.add(exchange)
-            cancelled = self._cancelled
-        try:
-            if cancelled:
-                raise RequestCancelledError("The request was cancelled")
-            yield
-        finally:
-            with self._lock:
-                self._exchanges.discard(exchange)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,15 +75,14 @@ class Calls:
     Args:
         session: The session.
         options: Those of the client.
-        notified: Called with each notification of the server, wherever it came.
+        incoming: What takes the messages that are no answers.
     """
 
-    def __init__(self, session: Session, options: Options, notified: Callable[[Message], None]) -> None:
+    def __init__(self, session: Session, options: Options, incoming: Incoming) -> None:
         self._session = session
         self._options = options
-        self._notified = notified
-        #: The requests on their way whose progress is wanted.
-        self._reporting: dict[int, _Meanwhile] = {}
+        self._incoming = incoming
+        self._doubts = Doubts()
 
     def perform(self, call: Call) -> dict[str, Any]:
         """Send a request, answer what the server asks meanwhile, and return the result.
@@ -175,33 +130,52 @@ class Calls:
 
     def _attempt(self, call: Call, extra: Mapping[str, Any]) -> tuple[Connection, dict[str, Any]]:
         """Send a request; once more where the session was gone, or the version that was spoken proved wrong."""
-        connection = self._session.connection()
-        if connection.transport.failed:  # the server has ended while nobody asked it anything
-            self._session.drop(connection)
-            connection = self._session.connection()
+        connection = self._connection()
         try:
             result = self.send(connection, call, extra)
         except SessionExpiredError:
             connection = self._session.renew(connection)
         except (MCPError, HTTPStatusError) as error:
-            if _has_lost_session(connection, error, call.status):
+            if has_lost_session(connection, error, call.status):
                 connection = self._session.renew(connection)
-            elif not _is_doubtful(connection, error):
-                raise
             else:
-                other = self._session.reconsider(connection)
-                if other is None:
-                    raise
-                connection = other
+                connection = self._reconsidered(connection, call, error)
+        except (RequestCancelledError, ClientClosedError):
+            raise
         except ClientError:
-            if connection.transport.failed:
+            if connection.transport.failed or not connection.verified:
                 self._session.drop(connection)
+            self._doubts.unanswered()
             raise
         else:
+            self._doubts.answered()
             if connection.modern and not connection.verified and "resultType" in result:
                 self._session.confirm(connection)
             return connection, result
         return connection, self.send(connection, call, extra)
+
+    def _connection(self) -> Connection:
+        """Give the connection; another one where the server has ended, or has not answered for long."""
+        connection = self._session.connection()
+        if connection.transport.failed:  # the server has ended while nobody asked it anything
+            self._session.drop(connection)
+            return self._session.connection()
+        if self._doubts.is_silent(connection):
+            self._doubts.answered()
+            return self._session.reconsider(connection, patient=True) or connection
+        return connection
+
+    def _reconsidered(self, connection: Connection, call: Call, error: MCPError | HTTPStatusError) -> Connection:
+        """Give the connection for a second attempt, or raise the refusal where there is no doubt about it."""
+        if not self._doubts.arise(connection, call.method, error):
+            raise error
+        other = self._session.reconsider(connection)
+        if other is not None:
+            return other
+        if isinstance(error, UnsupportedVersionError):
+            return connection  # it has just named the version as one that it speaks
+        self._doubts.settle(call.method, error)
+        raise error
 
     def send(self, connection: Connection, call: Call, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send a request once.
@@ -215,12 +189,12 @@ class Calls:
         on_progress = call.on_progress or options.on_progress
         message = _message(connection, call, extra or {}, request_id, reports=on_progress is not None)
         exchange = Exchange(self._deadline(call), tool=call.tool)
-        rest = call.on_message if call.relay is None else functools.partial(self._relayed, call.relay)
-        meanwhile = _Meanwhile(self, connection, exchange, request_id, on_progress, rest)
+        rest = call.on_message if call.relay is None else functools.partial(self._incoming.relayed, call.relay)
+        meanwhile = Meanwhile(self._incoming, connection, exchange, request_id, on_progress, rest)
         exchange.on_message = meanwhile.take
         if on_progress is not None:
             self._expect_reports(connection)
-            self._reporting[request_id] = meanwhile
+            self._incoming.reporting[request_id] = meanwhile
         try:
             if call.cancel is None:
                 answer = connection.transport.request(message, exchange)
@@ -233,7 +207,7 @@ class Calls:
                 raise meanwhile.failure from None
             raise
         finally:
-            self._reporting.pop(request_id, None)
+            self._incoming.reporting.pop(request_id, None)
             call.status = exchange.status
         if "error" in answer:
             raise error_from_wire(answer["error"])
@@ -273,130 +247,6 @@ class Calls:
         if not connection.modern and connection.version < _REPORTS_IN_PLACE:
             self._session.listen()
 
-    # What the server says by itself
-
-    def receive(self, message: Message) -> None:
-        """Take a message that belongs to no request."""
-        if "method" not in message:
-            return
-        if "id" in message:
-            connection = self._session.connection()
-            self.answer(connection, message)
-            return
-        if message["method"] == "notifications/progress":
-            params = message.get("params")
-            token = params.get("progressToken") if isinstance(params, Mapping) else None
-            meanwhile = self._reporting.get(token) if isinstance(token, int) else None
-            if meanwhile is not None:
-                meanwhile.take_aside(message)
-                return
-        self.notice(message)
-
-    def notice(self, message: Message) -> None:
-        """Tell the client of a notification."""
-        params = message.get("params")
-        if message["method"] == "notifications/message" and self._options.on_log is not None:
-            with suppress(ValueError):  # it has no level: no log message
-                self._options.on_log(LogMessage.from_wire(params if isinstance(params, Mapping) else {}))
-        self._notified(message)
-        if self._options.on_notification is not None:
-            self._options.on_notification(message)
-
-    def _relayed(self, relay: Relay, message: Message) -> None:
-        if not relay.takes(message):
-            self.notice(message)
-
-    def answer(self, connection: Connection, question: Message) -> None:
-        """Answer a request of a legacy server; in the modern era servers send none.
-
-        "The server MUST NOT send JSON-RPC requests" (2026-07-28, basic/transports/streamable-http).
-        """
-        if connection.modern:
-            logger.warning(
-                "%s sent a request, which no server of this protocol version may; ignored", self._session.address
-            )
-            return
-        with suppress(ClientClosedError):
-            connection.transport.post(self._answer_to(question), Deadline(POST_SECONDS))
-
-    def refuse(self, question: Message) -> None:
-        """Refuse a question because too many are being answered."""
-        connection = self._session.connection()
-        if not connection.modern:
-            busy = error_response(question["id"], InternalError("The client is busy with other questions"))
-            connection.transport.post(busy, Deadline(POST_SECONDS))
-
-    def _answer_to(self, question: Message) -> Message:
-        method, handlers = question["method"], self._options.answers
-        try:
-            if method == "ping":
-                return result_response(question["id"], {})
-            if not handlers.can_answer(str(method)):
-                raise MethodNotFoundError(f"This client does not answer {str(method)[:80]}")
-            return result_response(question["id"], handlers.answer(question))
-        except MCPError as error:
-            return error_response(question["id"], error)
-
-
-class _Meanwhile:
-    """Take what comes before the answer of one request, in the thread that waits for it.
-
-    Attributes:
-        failure: What the caller's function raised in another thread.
-    """
-
-    __slots__ = ("_calls", "_connection", "_exchange", "_id", "_on_progress", "_rest", "failure")
-
-    def __init__(
-        self,
-        calls: Calls,
-        connection: Connection,
-        exchange: Exchange,
-        request_id: int,
-        on_progress: Callable[[Progress], object] | None,
-        rest: Callable[[Message], None] | None,
-    ) -> None:
-        self._calls = calls
-        self._connection = connection
-        self._exchange = exchange
-        self._id = request_id
-        self._on_progress = on_progress
-        self._rest = rest
-        self.failure: Exception | None = None
-
-    def take_aside(self, message: Message) -> None:
-        """Take progress that comes outside of the request, in a thread of the client."""
-        try:
-            self._progress(message)
-        except Exception as error:  # noqa: BLE001 - it is raised where the request is waited for
-            self.failure = error
-            self._exchange.cancel()
-
-    def take(self, message: Message) -> None:
-        method = message.get("method")
-        if method == "notifications/progress":
-            self._progress(message)
-        elif "id" in message:
-            with self._exchange.deadline.paused():
-                self._calls.answer(self._connection, message)
-        elif self._rest is not None and method is not None:
-            self._rest(message)
-        elif method is not None:
-            self._calls.notice(message)
-
-    def _progress(self, message: Message) -> None:
-        params = message.get("params")
-        if not isinstance(params, Mapping) or params.get("progressToken") != self._id:
-            return
-        self._exchange.deadline.extend()
-        if self._on_progress is not None:
-            try:
-                progress = Progress.from_wire(params)
-            except ValueError as error:
-                logger.warning("A report of progress cannot be read: %s", error)
-                return
-            self._on_progress(progress)
-
 
 def _message(
     connection: Connection, call: Call, extra: Mapping[str, Any], request_id: int, *, reports: bool
@@ -413,25 +263,3 @@ def _message(
     if params:
         message["params"] = params
     return message
-
-
-def _has_lost_session(connection: Connection, error: MCPError | HTTPStatusError, status: int | None) -> bool:
-    """Say whether a legacy server refuses a request because it does not know its session (any more).
-
-    "The server MUST respond to requests containing that session ID with HTTP 404" (2025-11-25, Session Management), yet
-    servers in the field answer 400 with one of two codes. What the status refuses has not been carried out.
-    """
-    if connection.modern or not isinstance(error, MCPError):
-        return False
-    return status == HTTPStatus.BAD_REQUEST and error.code in _NO_SESSION
-
-
-def _is_doubtful(connection: Connection, error: MCPError | HTTPStatusError) -> bool:
-    """Say whether a refusal may come from a server of the other era, so that it is asked anew."""
-    if isinstance(error, HTTPStatusError):
-        return 400 <= error.status < 500 and not isinstance(error, UnauthorizedError)
-    if not connection.modern:
-        return error.code in _VERSION_CODES
-    if not connection.verified and error.code not in _PROOF:
-        return True
-    return error.code in _DOUBTFUL

@@ -9,7 +9,9 @@ from typing import Any
 
 from ..exceptions import ClientClosedError, ClientError, ConfigurationError, MCPError
 from ..transport.base import Message
-from .calls import Call, Calls, Cancel
+from .calls import Call, Calls
+from .cancel import Cancel
+from .incoming import Incoming
 from .listen import Listener, ListenFilter
 from .options import Options
 from .session import Connection, Session
@@ -25,15 +27,22 @@ class Changes:
     Args:
         session: The session of the client.
         calls: What performs its requests.
+        incoming: What takes the server's notifications.
         options: Its options.
         capabilities: Gives what the server says it can do.
     """
 
     def __init__(
-        self, session: Session, calls: Calls, options: Options, capabilities: Callable[[], Mapping[str, Any]]
+        self,
+        session: Session,
+        calls: Calls,
+        incoming: Incoming,
+        options: Options,
+        capabilities: Callable[[], Mapping[str, Any]],
     ) -> None:
         self._session = session
         self._calls = calls
+        self._incoming = incoming
         self._options = options
         self._capabilities = capabilities
         self._lock = threading.Lock()
@@ -76,7 +85,7 @@ class Changes:
         def run(cancel: Cancel, post: Callable[[Message], None]) -> None:
             def take(message: Message) -> None:
                 post(message)
-                self._calls.notice(message)
+                self._incoming.notice(message)
 
             params = {"notifications": wanted.wanted}
             self._calls.perform(

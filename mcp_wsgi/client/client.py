@@ -13,11 +13,14 @@ from ..protocol.meta import LOG_LEVELS
 from ..transport.base import Message
 from .answers import Answers
 from .cache import ResultCache
-from .calls import Call, Calls, Cancel
+from .calls import Call, Calls
+from .cancel import Cancel
 from .changes import Changes
 from .inbox import Inbox
+from .incoming import Incoming
 from .listen import Listener
 from .options import Options
+from .relay import Relay
 from .results import (
     CallResult,
     CompletionResult,
@@ -160,9 +163,10 @@ class Client:
             ),
         )
         self._session = Session(transport, self._options, self._receive, open_old)
-        self._calls = Calls(self._session, self._options, self._notified)
-        self._changes = Changes(self._session, self._calls, self._options, lambda: self.capabilities)
-        self._inbox = Inbox(self._receive, self._calls.refuse)
+        self._incoming = Incoming(self._session, self._options, self._notified)
+        self._calls = Calls(self._session, self._options, self._incoming)
+        self._changes = Changes(self._session, self._calls, self._incoming, self._options, lambda: self.capabilities)
+        self._inbox = Inbox(self._receive, self._incoming.refuse)
         transport.inbox = self._inbox.put
         self._cache = ResultCache(shared=shared) if cache else None
         self._tools = KnownTools()
@@ -375,6 +379,7 @@ class Client:
         validate_output: bool | None = None,
         meta: Mapping[str, Any] | None = None,
         cancel: Cancel | None = None,
+        relay: Relay | None = None,
     ) -> CallResult | InputRequiredResult:
         """Call a tool (server/tools, Calling Tools).
 
@@ -387,6 +392,7 @@ class Client:
             validate_output: Whether the result is checked against the tool's output schema.
             meta: More members of ``_meta``.
             cancel: What gives the call up from another thread.
+            relay: The other client that the call is made for, as in a gateway.
 
         Returns:
             The result, also where the tool failed (``is_error``). Where the server asks something that no handler
@@ -408,6 +414,7 @@ class Client:
             on_progress=on_progress,
             meta=meta,
             cancel=cancel,
+            relay=relay,
         )
         known = self._tools.find(name)
         validates = self._options.validate_output if validate_output is None else validate_output
@@ -579,7 +586,7 @@ class Client:
     # What the server says by itself
 
     def _receive(self, message: Message) -> None:
-        self._calls.receive(message)
+        self._incoming.receive(message)
 
     def _notified(self, message: Message) -> None:
         method, params = message["method"], message.get("params")

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..exceptions import ClientClosedError, ClientError, MCPError, RequestCancelledError, RequestTimeoutError
 from ..transport.base import Message
-from .calls import Cancel
+from .cancel import Cancel
 from .results import Change
 
 __all__ = ["ListenFilter", "Listener"]

@@ -101,8 +101,12 @@ class Session:
                 self._connection = self._connect(self._remembered())
             return self._connection
 
-    def reconsider(self, old: Connection) -> Connection | None:
+    def reconsider(self, old: Connection, *, patient: bool = False) -> Connection | None:
         """Ask the server anew which version it speaks, after a refusal that makes it doubtful.
+
+        Args:
+            old: The connection.
+            patient: Whether the server may be silent as long as in any call, because it may only be busy.
 
         Returns:
             The new connection; ``None`` where the server says what it said before.
@@ -113,7 +117,7 @@ class Session:
             if self._options.protocol_version is not None:
                 return None
             try:
-                new = self._connect(None)
+                new = self._connect(None, patient=patient)
             except (ClientError, MCPError):
                 logger.info("%s could not be asked again which version it speaks", self.address)
                 return None
@@ -138,10 +142,15 @@ class Session:
         return self.connection()
 
     def drop(self, old: Connection) -> None:
-        """Give up a connection whose server has ended; the next request makes another one."""
+        """Give up a connection whose server has ended, or never answered; the next request makes another one.
+
+        What was only remembered of such a server is forgotten: it may be a legacy one, which is silent or dies.
+        """
         with self._lock:
             if self._connection is old and not self._closed:
                 self._connection = None
+                if not old.verified and self._options.protocol_version is None:
+                    self._options.verdicts.pop(self.address, None)
                 old.transport.restart()
 
     def forget(self) -> None:
@@ -185,7 +194,7 @@ class Session:
     def _remembered(self) -> str | None:
         return self._options.verdicts.get(self.address)
 
-    def _connect(self, remembered: str | None) -> Connection:
+    def _connect(self, remembered: str | None, *, patient: bool = False) -> Connection:
         if remembered is not None and remembered.partition(" ")[0] == _OLD:
             try:
                 return self._negotiate(remembered.partition(" ")[2], old=True)
@@ -193,13 +202,13 @@ class Session:
                 self._leave_old_transport()
                 remembered = None
         try:
-            return self._negotiate(remembered)
+            return self._negotiate(remembered, patient=patient)
         except (MCPError, NegotiationError):
             if self._options.protocol_version is None:
                 self._options.verdicts.pop(self.address, None)
             raise
 
-    def _negotiate(self, remembered: str | None, *, old: bool = False) -> Connection:
+    def _negotiate(self, remembered: str | None, *, old: bool = False, patient: bool = False) -> Connection:
         if old:
             self._take_old_transport()
         negotiation = Negotiation(
@@ -212,7 +221,7 @@ class Session:
         while not isinstance(step, Settled):
             self._check_open()
             try:
-                answer = self._perform(step)
+                answer = self._perform(step, patient=patient)
             except ClientError as error:
                 if isinstance(step, OldTransport):
                     self._leave_old_transport()
@@ -238,10 +247,10 @@ class Session:
             self._transport.close()
             self._transport = self._given
 
-    def _perform(self, step: Step) -> Message:
+    def _perform(self, step: Step, *, patient: bool) -> Message:
         if isinstance(step, Discover):
             message = request(next(self.ids), "server/discover", {"_meta": self._meta(step.version)})
-            return self._ask(message, self._options.probe_timeout)
+            return self._ask(message, self._options.timeout if patient else self._options.probe_timeout)
         if isinstance(step, OldTransport):
             self._take_old_transport()
         elif isinstance(step, Handshake) and step.restart:

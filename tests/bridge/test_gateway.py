@@ -35,7 +35,8 @@ def remote() -> Iterator[Running]:
 @pytest.fixture(scope="module", params=["gunicorn-gthread", "waitress"])
 def gateway(remote: Running, request: pytest.FixtureRequest) -> Iterator[Running]:
     env = {"UPSTREAM": f"{remote.url}/mcp"}
-    with serve(request.param, "tests.bridge.gateway:application", env=env) as running:
+    workers = 2 if request.param.startswith("gunicorn") else 1
+    with serve(request.param, "tests.bridge.gateway:application", env=env, workers=workers) as running:
         yield running
 
 
@@ -61,6 +62,12 @@ def test_progress_goes_through_and_who_leaves_the_gateway_leaves_the_server(remo
         assert client.call_tool("echo", {"text": "still there"}).text == "still there"
     gateway.assert_clean()
     remote.assert_clean()
+
+
+def test_a_question_of_the_server_is_answered_by_the_gateway_s_client(gateway: Running) -> None:
+    with Client(f"{gateway.url}/mcp", elicit=lambda question: {"name": "Ada"}) as client:
+        assert [client.call_tool("greet").text for _ in range(5)] == ["Hello Ada."] * 5
+    gateway.assert_clean()
 
 
 def test_legacy_clients_use_a_gateway_as_well(gateway: Running) -> None:
@@ -153,7 +160,8 @@ def program() -> Iterator[Server]:
 
 
 def test_a_program_is_a_server_like_another(program: Server) -> None:
-    with Client(program) as client:
+    with Client(program, elicit=lambda question: {"name": "Ada"}) as client:
         assert client.call_tool("echo", {"text": "hello"}).text == "hello"
+        assert client.call_tool("greet").text == "Hello Ada."
         assert leave(client) == [1, 2, 3]
         assert client.call_tool("echo", {"text": "still there"}).text == "still there"

@@ -13,14 +13,17 @@ from mcp_wsgi import (
     Context,
     Image,
     InputRequired,
+    InvalidParamsError,
     MCPError,
+    MissingClientCapabilityError,
     Server,
     ToolError,
     ToolResult,
     elicit_request,
 )
 from mcp_wsgi.bridge import connect_servers
-from mcp_wsgi.client import CallResult, Cancel, Client
+from mcp_wsgi.bridge.remote import _logs_to
+from mcp_wsgi.client import CallResult, Cancel, Client, LogMessage
 from mcp_wsgi.exceptions import RequestCancelledError
 from tests.bridge.support import shop, weather
 
@@ -297,3 +300,176 @@ def test_an_error_that_a_program_acts_on_stays_one(code: int, data: Any) -> None
         client.call_tool("t")
     assert caught.value.code == code
     assert caught.value.data == data
+
+
+# What the other server asks and logs
+
+
+def greeter(**options: Any) -> Server:
+    def greet(ctx: Context) -> str:
+        first = ctx.elicit("What is your first name?", FORM)
+        if not first.accepted:
+            return f"Nobody: {first.action}"
+        last = ctx.elicit("And your last name?", FORM)
+        return f"Hello {first.data['name']} {last.data['name']}"
+
+    return one_tool(greet, **options)
+
+
+def test_a_question_goes_through_to_the_user_and_the_answer_comes_back() -> None:
+    asked: list[str] = []
+
+    def answer(question: Any) -> dict[str, Any]:
+        asked.append(question.message)
+        return {"name": ["Ada", "Lovelace"][len(asked) - 1]}
+
+    with Client(behind(greeter()), elicit=answer) as client:
+        assert client.call_tool("t").text == "Hello Ada Lovelace"
+    assert asked == ["What is your first name?", "And your last name?"]
+
+
+def test_a_question_goes_through_two_gateways() -> None:
+    with Client(behind(behind(greeter())), elicit=lambda question: {"name": "Ada"}) as client:
+        assert client.call_tool("t").text == "Hello Ada Ada"
+
+
+def test_a_user_may_decline() -> None:
+    with Client(behind(greeter()), elicit=lambda question: None) as client:
+        assert client.call_tool("t").text in ("Nobody: decline", "Nobody: cancel")
+
+
+def test_the_other_server_may_ask_what_the_gateway_s_client_declares_and_no_more() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def look(ctx: Context) -> str:
+        seen.append(dict(ctx.client_capabilities))
+        return "ok"
+
+    gateway = behind(one_tool(look), sample=lambda question: None)
+    with Client(gateway) as plain, Client(gateway, elicit=lambda question: None, roots=["file:///a"]) as able:
+        plain.call_tool("t")
+        able.call_tool("t")
+    assert seen[0] == {}
+    assert set(seen[1]) == {"elicitation", "roots"}
+
+
+def test_a_client_that_cannot_be_asked_learns_what_it_has_to_declare() -> None:
+    with Client(behind(greeter())) as client, pytest.raises(MissingClientCapabilityError) as caught:
+        client.call_tool("t")
+    assert caught.value.data == {"requiredCapabilities": {"elicitation": {"form": {}}}}
+
+
+def test_a_server_that_may_ask_nothing_is_told_so_and_so_is_the_model() -> None:
+    gateway = behind({"target": greeter(), "questions": False})
+    with Client(gateway, elicit=lambda question: {"name": "Ada"}) as client:
+        result = client.call_tool("t")
+    assert result.is_error
+    assert "client capabilities that it does not declare: elicitation" in result.text
+
+
+def test_the_state_of_the_other_server_is_sealed_in_ours() -> None:
+    """B92: what comes back is what was given out, for the same call."""
+    with Client(
+        behind(
+            greeter(),
+        ),
+        elicit=None,
+    ) as client:
+        message = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {
+                "name": "t",
+                "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": MODERN,
+                    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+                },
+            },
+        }
+        assert client.era == "modern"
+    gateway = behind(greeter())
+    first = gateway.handle_message(message)["result"]
+    assert first["resultType"] == "input_required"
+    (key,) = first["inputRequests"]
+    params = message["params"]
+    answered = {"inputResponses": {key: {"action": "accept", "content": {"name": "Ada"}}}}
+    forged = {**params, **answered, "requestState": first["requestState"][:-2] + "xx"}
+    assert gateway.handle_message({**message, "params": forged})["error"]["code"] == -32602
+    second = gateway.handle_message(
+        {**message, "params": {**params, **answered, "requestState": first["requestState"]}}
+    )
+    assert next(iter(second["result"]["inputRequests"].values()))["params"]["message"] == "And your last name?"
+
+
+def test_a_state_is_never_given_to_another_server() -> None:
+    """After a change of the servers behind a gateway a tool's name may mean another one."""
+    keys = ["k" * 32]
+    first = Server("gateway", tools=connect_servers([{"target": greeter(), "id": "one"}]), keys=keys)
+    second = Server("gateway", tools=connect_servers([{"target": greeter(), "id": "two"}]), keys=keys)
+    current = [first]
+
+    def answer(question: Any) -> dict[str, Any]:
+        current[0] = second
+        return {"name": "Ada"}
+
+    with Client(lambda message: current[0].handle_message(message), elicit=answer) as client:
+        assert list(client.list_tools()) != []
+        with pytest.raises(InvalidParamsError, match="belongs to another tool"):
+            client.call_tool("t")
+
+
+def test_a_round_without_questions_goes_through_too() -> None:
+    """A server may ask for nothing but another request, with its state."""
+    rounds: list[str | None] = []
+
+    def later(ctx: Context) -> Any:
+        rounds.append(ctx.request_state)
+        return "done" if ctx.request_state == "half" else InputRequired({}, state="half")
+
+    with Client(behind(one_tool(later))) as client:
+        assert client.call_tool("t").text == "done"
+    assert rounds == [None, "half"]
+
+
+def test_a_legacy_client_cannot_be_asked_and_is_told_so() -> None:
+    with Client(behind(greeter()), protocol_version="2025-11-25", elicit=lambda question: None) as client:
+        result = client.call_tool("t")
+    assert result.is_error
+
+
+def test_a_client_of_a_legacy_connection_is_told_when_the_other_server_asks_nevertheless() -> None:
+    with Client(behind(refusing_to_end(lambda: None)), protocol_version="2025-11-25") as client:
+        result = client.call_tool("t")
+    assert result.is_error
+    assert "cannot be asked" in result.text
+
+
+def test_a_log_message_of_a_level_of_its_own_is_one_of_level_info() -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def body(ctx: Context) -> str:
+        _logs_to(ctx)(LogMessage(level="verbose", data="odd", logger="engine"))
+        return "ok"
+
+    note = lambda message: seen.append((message.level, message.data, message.logger))  # noqa: E731
+    with Client(one_tool(body), on_log=note, log_level="debug") as client:
+        client.call_tool("t")
+    assert seen == [("info", "odd", "engine")]
+
+
+def test_logs_go_through_to_who_wants_them() -> None:
+    def talk(ctx: Context) -> str:
+        ctx.debug("small")
+        ctx.log("warning", {"big": True}, "engine")
+        return "ok"
+
+    gateway = behind(one_tool(talk))
+    seen: list[tuple[Any, ...]] = []
+    note = lambda message: seen.append((message.level, message.data, message.logger))  # noqa: E731
+    with Client(gateway, on_log=note) as quiet:
+        quiet.call_tool("t")
+    assert seen == []
+    with Client(gateway, on_log=note, log_level="info") as curious:
+        curious.call_tool("t")
+    assert seen == [("warning", {"big": True}, "engine")]
