@@ -420,6 +420,12 @@ def head_500(ex: Exchange) -> None:
 
 
 @after
+def head_hangs(ex: Exchange) -> None:
+    if ex.environ["REQUEST_METHOD"] == "HEAD":
+        time.sleep(0.6)
+
+
+@after
 def slash_redirects(ex: Exchange) -> None:
     if ex.environ["PATH_INFO"] == "/mcp/":
         ex.say(307, Location="/mcp")
@@ -458,6 +464,11 @@ def options_login(ex: Exchange) -> None:
 def options_for_all(ex: Exchange) -> None:
     if ex.environ["REQUEST_METHOD"] == "OPTIONS":
         ex.say(204, Access_Control_Allow_Origin="*", Access_Control_Allow_Headers="*, Authorization")
+
+
+@after
+def access_for_all(ex: Exchange) -> None:
+    ex.headers["Access-Control-Allow-Origin"] = "*"
 
 
 @after

@@ -47,7 +47,9 @@ def test_a_good_server_has_nothing_to_change(capsys: pytest.CaptureFixture[str])
 
 #: Each fault, the check that finds it, what it says of it.
 FOUND: list[tuple[str, str, Verdict, str]] = [
-    ("any-origin", "hostile-origin", BROKEN, "Any web page"),
+    ("any-origin", "hostile-origin", NOTE, "The Origin is not checked"),
+    ("any-origin access-for-all", "hostile-origin", BROKEN, "Any web page"),
+    ("access-for-all", "hostile-origin", OK, "refused with HTTP 403"),
     ("any-host", "hostile-host", NOTE, "the Host is not"),
     ("any-origin any-host", "hostile-host", BROKEN, "DNS rebinding"),
     ("any-type", "content-type-text", BROKEN, "The type text/plain is served"),
@@ -109,6 +111,7 @@ FOUND: list[tuple[str, str, Verdict, str]] = [
     ("get-login", "get", SOME, "a login where POST does not"),
     ("get-404", "get", SOME, "HTTP 404"),
     ("get-unallowed", "get", NOTE, "without an Allow header"),
+    ("head-hangs", "head", SOME, "did not answer in time"),
     ("head-500", "head", SOME, "HTTP 500"),
     ("slash-redirects", "path-slash", SOME, "/mcp/ redirects"),
     ("slash-404", "path-slash", NOTE, "/mcp/ is answered with HTTP 404"),
@@ -205,7 +208,7 @@ def test_a_fault_is_found(
     monkeypatch.setattr("mcp_wsgi.cli.doctor.overall._SLOW_SECONDS", 0.1)
     only = [] if check in AFTER_OTHERS else ["--check", "head" if check in BEGINNING else check]
     with running(*faults.split()) as url:
-        status, findings = examine(capsys, url, *only)
+        status, findings = examine(capsys, url, "--timeout", "0.4" if "hangs" in faults else "10", *only)
     found = findings[check]
     assert (found["verdict"], says in found["says"]) == (verdict.value, True), found
     if verdict.is_fault:
@@ -326,7 +329,7 @@ def test_what_cannot_be_examined_is_explained(
 @pytest.mark.parametrize(
     ("faults", "check", "verdict", "says"),
     [
-        ("any-origin", "hostile-origin", NOTE, "only right for a server that is open to all"),
+        ("any-origin access-for-all", "hostile-origin", NOTE, "only right for a server that is open to all"),
         ("any-origin any-host", "hostile-host", SKIPPED, "on loopback only"),
     ],
 )

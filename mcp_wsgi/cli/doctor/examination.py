@@ -93,7 +93,7 @@ def _look(check: Check, patient: Patient) -> Opinion:
         opinion = patient.seen(check.look(patient))
     except NoAnswer as error:
         says = f"The server {error.reason}."
-        return patient.seen(broken(says, "See the server's log; each request needs an answer.", EVERYBODY))
+        return patient.seen(broken(says, "See the server's log; each request needs an answer."))
     if opinion.verdict is not Verdict.OK and any(
         isinstance(answer, Answer) and answer.status == 429 for _, answer in patient.trace
     ):

@@ -15,7 +15,7 @@ from ..text import one_line, shorten
 from .findings import Opinion
 from .raw import Answer, NoAnswer, Sent, Wire
 
-__all__ = ["INSPECTOR_ORIGIN", "UNKNOWN_TOOL", "Change", "Patient", "describe"]
+__all__ = ["INSPECTOR_ORIGIN", "UNKNOWN_TOOL", "Change", "Patient", "changed", "describe"]
 
 #: A tool that no server has: nothing that the doctor sends can do anything.
 UNKNOWN_TOOL = "mcp-wsgi-doctor/no-such-tool"

@@ -7,7 +7,7 @@ import ipaddress
 from .clients import BROWSERS, CLAUDE_CODE, CURSOR, INSPECTOR, USERS
 from .findings import Check, Opinion, Verdict, broken, check, fine, note, skipped, some, worst
 from .patient import Patient, changed
-from .raw import Answer, Sent
+from .raw import Answer, NoAnswer, Sent
 
 __all__ = ["CHECKS", "is_loopback"]
 
@@ -120,8 +120,10 @@ def _hostile(patient: Patient) -> Opinion:
         return fine("It is refused with 403.")
     if not patient.opens(era, answer):
         return fine(f"It is refused with HTTP {answer.status}.")
+    if not _grants(preflight, _HOSTILE_ORIGIN):
+        return note("The Origin is not checked; what keeps pages out is only that browsers ask before a POST.", change)
     if is_loopback(patient.wire.host):
-        return broken("Any web page that its user opens can call this server.", change, USERS)
+        return broken("Any web page that its user opens can call this server, and read what it answers.", change, USERS)
     return note("Web pages of any origin can call it, which is only right for a server that is open to all.", change)
 
 
@@ -168,7 +170,10 @@ def _get(patient: Patient) -> Opinion:
 
 @check(CHECKS, "head", "HEAD, with which health checks ask", era="none")
 def _head(patient: Patient) -> Opinion:
-    answer = patient.send(Sent(what="HEAD", method="HEAD", path=patient.path))
+    try:
+        answer = patient.send(Sent(what="HEAD", method="HEAD", path=patient.path))
+    except NoAnswer as error:
+        return some(f"The server {error.reason}.", "Answer it with 405.", "health checks")
     if answer.status >= 500:
         return some(f"The server fails with HTTP {answer.status}.", "Answer it with 405.", "health checks")
     return fine(f"It is answered with HTTP {answer.status}.")
