@@ -17,7 +17,17 @@ from ..protocol.meta import SERVER_INFO, SUBSCRIPTION_ID
 if TYPE_CHECKING:
     from .context import Context
 
-__all__ = ["LIST_CHANGED", "RESOURCE_UPDATED", "Bus", "Change", "Feed", "Subscription", "honoured_filter"]
+__all__ = [
+    "LIST_CHANGED",
+    "MAX_RESOURCE_SUBSCRIPTIONS",
+    "MAX_SUBSCRIBED_CHARACTERS",
+    "RESOURCE_UPDATED",
+    "Bus",
+    "Change",
+    "Feed",
+    "Subscription",
+    "honoured_filter",
+]
 
 RESOURCE_UPDATED = "notifications/resources/updated"
 #: The member of a subscription filter, the capability behind it, and the notification it asks for.

@@ -34,7 +34,7 @@ from .watch import Watch
 if TYPE_CHECKING:
     import requests
 
-__all__ = ["SESSION_HEADER", "HTTPTransport"]
+__all__ = ["SESSION_HEADER", "HTTPTransport", "is_modern"]
 
 SESSION_HEADER = "Mcp-Session-Id"
 

@@ -29,7 +29,7 @@ from .http_messages import LOGGER, shown
 from .http_names import is_loopback
 from .watch import Watch
 
-__all__ = ["Wire", "join", "join_slash"]
+__all__ = ["Wire", "join", "join_slash", "origin_of"]
 
 MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
