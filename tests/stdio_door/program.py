@@ -82,7 +82,8 @@ def main(role: str) -> None:
         thread.join()
     else:
         serve_stdio(server, stop_seconds=5)
-    left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+    # Those that asgiref makes for coroutines end when they are collected.
+    left = [thread.name for thread in threading.enumerate() if thread.name.startswith("mcp_wsgi")]
     after = os.listdir("/proc/self/fd") if before else []
     print(f"left: {left} {len(after) - len(before)}", file=sys.stderr)
     if role == "afterwards":
