@@ -219,7 +219,7 @@ class Router:
 
     def _check_strays(self) -> None:
         if self._lines > MAX_STRAY_LINES or self._bytes > MAX_STRAY_BYTES:
-            self.fail(lambda: TransportError("The server's standard output holds no messages of this protocol"))
+            self.fail(lambda: TransportError("The server's output holds no messages of this protocol"))
 
     def _find(self, request_id: object) -> Mailbox | None:
         if type(request_id) is int:
