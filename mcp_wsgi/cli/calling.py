@@ -34,14 +34,14 @@ def add_parsers(commands: Any, *, with_url: bool) -> None:
         'JSON object of arguments, {"name": "value"}; or - for such an object on standard input.',
     )
     call.add_argument("tool", metavar="TOOL")
-    call.add_argument("words", nargs="*", metavar="ARGUMENT")
+    call.add_argument("words", nargs="*", default=[], metavar="ARGUMENT")
     call.set_defaults(run=_call)
     _add_read(commands, with_url=with_url)
     prompt = add_remote_parser(
         commands, "prompt", with_url=with_url, words="PROMPT [NAME=VALUE ...]", help="get a prompt"
     )
     prompt.add_argument("prompt", metavar="PROMPT")
-    prompt.add_argument("words", nargs="*", metavar="NAME=VALUE")
+    prompt.add_argument("words", nargs="*", default=[], metavar="NAME=VALUE")
     prompt.set_defaults(run=_prompt)
     _add_complete(commands, with_url=with_url)
 

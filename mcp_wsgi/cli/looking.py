@@ -46,7 +46,7 @@ def add_parsers(commands: Any, *, with_url: bool) -> None:
         description="List what a server offers. In plain text the columns are separated by tabs; of several kinds the "
         "first column is the kind.",
     )
-    listing.add_argument("words", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)} (default: all)")
+    listing.add_argument("words", nargs="*", default=[], metavar="KIND", help=f"of {', '.join(KINDS)} (default: all)")
     listing.set_defaults(run=_list)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
@@ -17,8 +19,12 @@ Progress = Callable[[float, "float | None", "str | None"], None]
 
 
 def complain(message: str) -> None:
-    """Tell of an error, on standard error."""
-    print(f"mcp-wsgi: {printable(message)}", file=sys.stderr, flush=True)
+    """Tell of an error, on standard error; in a terminal lines are broken between words."""
+    text = f"mcp-wsgi: {printable(message)}"
+    if sys.stderr.isatty():
+        width = max(20, shutil.get_terminal_size().columns - 1)
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    print(text, file=sys.stderr, flush=True)
 
 
 def _escaping(stream: IO[str]) -> None:

@@ -15,9 +15,13 @@ __all__ = ["main"]
 
 _EPILOG = """\
 exit status:
-  0  fine              1  the tool failed, or the doctor found faults
-  2  wrong usage       3  the server cannot be reached, or does not answer in time
-  4  JSON-RPC error    5  not authorized          130  interrupted
+    0  fine
+    1  the tool failed, the doctor found faults, or the command could not work
+    2  wrong usage
+    3  the server cannot be reached, or does not answer in time
+    4  the server answered with a JSON-RPC error
+    5  not authorized
+  130  interrupted
 """
 
 
@@ -59,7 +63,7 @@ def _parse(words: list[str], arguments: argparse.Namespace) -> None:
     _, rest = parser.parse_known_args(words, arguments)
     # argparse takes a list of words only in one piece: here options may be among them.
     if rest and hasattr(arguments, "words") and not any(word.startswith("-") and word != "-" for word in rest):
-        arguments.words += rest
+        arguments.words = [*arguments.words, *rest]
     elif rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if arguments.program is not None and not hasattr(arguments, "cwd"):

@@ -52,7 +52,11 @@ def add_remote_parser(
     options.add_argument("--env", type=setting, action="append", default=[], metavar="NAME=VALUE", help="for a command")
     options.add_argument("--cwd", metavar="FOLDER", help="for a command: the folder it runs in")
     options.add_argument(
-        "--timeout", type=seconds, default=60.0, help="how long the server may be silent (default: %(default)g seconds)"
+        "--timeout",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="how long the server may be silent (default: %(default)g seconds)",
     )
     options.add_argument(
         "--protocol-version",
@@ -171,7 +175,8 @@ def _failures(arguments: argparse.Namespace, server: str) -> Iterator[None]:
         raise CommandFailed(_refusal(error), Exit.REFUSED, cause=error) from error
     except ClientError as error:
         message, status = _explain(error, arguments)
-        raise CommandFailed(f"{server}: {message}", status, cause=error) from error
+        said = message if message.startswith(server) else f"{server}: {message}"
+        raise CommandFailed(said, status, cause=error) from error
 
 
 def _refusal(error: MCPError) -> str:

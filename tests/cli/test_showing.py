@@ -116,3 +116,12 @@ def test_the_logger_is_left_as_it_was() -> None:
     before = list(logger.handlers)
     assert main(["list", "http://127.0.0.1:1/mcp"]) == 3
     assert logger.handlers == before
+
+
+def test_errors_are_broken_between_words_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, err = terminal(monkeypatch, columns=40)
+    assert main(["list", "tools"]) == 2
+    lines = err.getvalue().splitlines()
+    assert len(lines) > 2
+    assert max(map(len, lines)) < 40
+    assert " ".join(lines).startswith("mcp-wsgi: 'tools' is no URL. Name the server")

@@ -35,7 +35,11 @@ def add_parser(commands: Any) -> None:
         "--origin", default=None, help="a web page's origin that should be allowed (default: the Inspector's)"
     )
     doctor.add_argument(
-        "--timeout", type=seconds, default=10.0, help="for each request, in seconds (default: %(default)g)"
+        "--timeout",
+        type=seconds,
+        default=10.0,
+        metavar="SECONDS",
+        help="for each request, in seconds (default: %(default)g)",
     )
     doctor.add_argument(
         "--check", action="append", metavar="ID", help="make this check only, by the name in brackets; may be repeated"
