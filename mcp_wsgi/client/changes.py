@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..exceptions import ClientClosedError, ClientError, ConfigurationError, MCPError
+from ..exceptions import ClientClosedError, ClientError, ConfigurationError, MCPError, TransportError
 from ..transport.base import Message
 from .calls import Call, Calls
 from .cancel import Cancel
@@ -49,6 +49,7 @@ class Changes:
         self._listeners: dict[Listener, None] = {}
         self._closed = False
         session.renewed = self._resubscribe
+        session.ended = self._lose
 
     def listen(self, wanted: Mapping[str, Any], timeout: float | None) -> Listener:
         """Open a listener for what is wanted, in the words of ``subscriptions/listen``.
@@ -99,7 +100,7 @@ class Changes:
 
     def _open_legacy(self, wanted: ListenFilter) -> Listener:
         honoured = wanted.honoured_by(self._capabilities())
-        listener = Listener(wanted, None, self._leave)
+        listener = Listener(wanted, None, self._leave, self._look)
         self._keep(listener)
         try:
             self._session.listen()
@@ -121,15 +122,30 @@ class Changes:
         with self._lock:
             self._listeners.pop(listener, None)
 
+    def _look(self) -> None:
+        """See whether a legacy server has ended while nobody asked it anything."""
+        connection = self._session.current
+        if connection is not None and connection.transport.failed:
+            self._session.drop(connection)
+
+    def _lose(self, connection: Connection) -> None:
+        """End the listeners of a legacy server that has ended; those of a modern one are requests, which fail."""
+        with self._lock:
+            listeners = [] if connection.modern else [listener for listener in self._listeners if listener.is_fed]
+        for listener in listeners:
+            self._drop(listener)
+            listener.fail(TransportError("The connection to the server has ended, and its subscriptions with it"))
+
     def _subscribed(self) -> set[str]:
         with self._lock:
-            return {uri for listener in self._listeners for uri in listener.honoured.get("resourceSubscriptions", ())}
+            fed = [listener for listener in self._listeners if listener.is_fed]
+            return {uri for listener in fed for uri in listener.honoured.get("resourceSubscriptions", ())}
 
     def _leave(self, listener: Listener) -> None:
         """End the subscriptions of a legacy listener that no other one has."""
         self._drop(listener)
         mine = set(listener.honoured.get("resourceSubscriptions", ())) - self._subscribed()
-        if self._closed:
+        if self._closed or self._session.current is None:
             return
         for uri in sorted(mine):
             self._unsubscribe(uri)
@@ -142,4 +158,10 @@ class Changes:
 
     def _resubscribe(self, connection: Connection) -> None:
         for uri in sorted(self._subscribed()):
+            self._subscribe_again(connection, uri)
+
+    def _subscribe_again(self, connection: Connection, uri: str) -> None:
+        try:
             self._calls.send(connection, Call(method="resources/subscribe", params={"uri": uri}))
+        except (ClientError, MCPError) as error:
+            logger.warning("%s could not be asked again to tell of %s: %s", self._session.address, uri[:200], error)

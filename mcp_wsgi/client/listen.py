@@ -22,6 +22,8 @@ _LISTS = {
     "promptsListChanged": "notifications/prompts/list_changed",
     "resourcesListChanged": "notifications/resources/list_changed",
 }
+#: How often somebody who waits looks whether the server is still there, in seconds.
+LOOK_SECONDS = 0.5
 #: How long closing waits for the thread that reads, in seconds.
 CLOSE_SECONDS = 5.0
 
@@ -83,6 +85,7 @@ class Listener:
         run: Called in a thread of its own with a :class:`Cancel` and a function that takes messages; it returns when
             the server has ended the subscription. ``None`` where changes come by :meth:`post` (legacy).
         end: Called once when it is over.
+        look: Called now and then while somebody waits, where nothing else notices that the server has ended.
     """
 
     def __init__(
@@ -90,12 +93,14 @@ class Listener:
         wanted: ListenFilter,
         run: Callable[[Cancel, Callable[[Message], None]], None] | None,
         end: Callable[[Listener], None],
+        look: Callable[[], None] | None = None,
     ) -> None:
         self.filter = wanted
         #: What the server honours of what was wanted, in the words of the specification.
         self.honoured: Mapping[str, Any] = {}
         self._run = run
         self._end = end
+        self._look = look
         self._cancel = Cancel()
         self._ready = threading.Condition()
         self._due: dict[tuple[str, str | None], Change] = {}
@@ -158,15 +163,20 @@ class Listener:
             ClientError: The connection failed, or the client was closed.
         """
         end = None if timeout is None else time.monotonic() + timeout
-        with self._ready:
-            while not self._due and not self._over:
+        while True:
+            with self._ready:
+                if self._due:
+                    return self._due.pop(next(iter(self._due)))
+                if self._over:
+                    failure, self._failure = self._failure, None
+                    break
                 left = None if end is None else end - time.monotonic()
                 if left is not None and left <= 0:
                     return None
-                self._ready.wait(left)
-            if self._due:
-                return self._due.pop(next(iter(self._due)))
-            failure, self._failure = self._failure, None
+                pause = None if self._look is None else LOOK_SECONDS
+                self._ready.wait(min((each for each in (left, pause) if each is not None), default=None))
+            if self._look is not None:
+                self._look()
         if failure is not None:
             raise failure
         return None

@@ -80,11 +80,18 @@ class Session:
         self._log_level = options.log_level
         #: Called after a legacy session took the place of another one, which has forgotten its subscriptions.
         self.renewed: Callable[[Connection], None] | None = None
+        #: Called after a connection was given up, and what a legacy server was asked to tell with it.
+        self.ended: Callable[[Connection], None] | None = None
 
     @property
     def address(self) -> str:
         """What names the server."""
         return self._given.address
+
+    @property
+    def current(self) -> Connection | None:
+        """The connection, where there is one."""
+        return self._connection
 
     def connection(self) -> Connection:
         """Give the connection; it is made where there is none.
@@ -122,6 +129,8 @@ class Session:
                 logger.info("%s could not be asked again which version it speaks", self.address)
                 return None
             self._connection = new
+            if not new.modern and self.renewed is not None:
+                self.renewed(new)
             return new if (new.version, new.modern) != (old.version, old.modern) else None
 
     def confirm(self, old: Connection) -> None:
@@ -151,15 +160,20 @@ class Session:
                 self._connection = None
                 if not old.verified and self._options.protocol_version is None:
                     self._options.verdicts.pop(self.address, None)
-                old.transport.restart()
+                self._give_up(old)
 
     def forget(self) -> None:
         """Forget what is remembered of the server; the next request asks it."""
         with self._lock:
             self._options.verdicts.pop(self.address, None)
-            if self._connection is not None:
-                self._connection.transport.restart()
-            self._connection = None
+            old, self._connection = self._connection, None
+            if old is not None:
+                self._give_up(old)
+
+    def _give_up(self, old: Connection) -> None:
+        old.transport.restart()
+        if self.ended is not None:
+            self.ended(old)
 
     def listen(self) -> None:
         """Hear what a legacy server sends outside of requests, from now on and after each new beginning."""

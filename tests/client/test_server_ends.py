@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_wsgi.client import Client
-from mcp_wsgi.exceptions import RemoteProtocolError, ServerExitedError
+from mcp_wsgi.exceptions import ClientError, RemoteProtocolError, ServerExitedError
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -21,6 +21,10 @@ from mcp_wsgi import Server
 from mcp_wsgi.stdio import serve_stdio
 
 server = Server("ending")
+
+@server.resource("count://now")
+def now() -> str:
+    return "now"
 
 @server.tool
 def pid() -> str:
@@ -71,3 +75,36 @@ def test_one_that_says_more_than_is_allowed(client: Client) -> None:
         client.call_tool("repeat", {"word": "0123456789", "times": 2_000})
     assert client.call_tool("repeat", {"word": "ab", "times": 2}).text == "abab"
     assert pid_of(client) != first
+
+
+def test_who_listens_to_one_that_ends_is_told(client: Client) -> None:
+    listener = client.listen(resources=["count://now"])
+    assert listener.honoured == {"resourceSubscriptions": ["count://now"]}
+    os.kill(pid_of(client), signal.SIGKILL)
+    start = time.monotonic()
+    with pytest.raises(ClientError):
+        listener.next()
+    assert time.monotonic() - start < 5
+    assert listener.closed
+    assert list(listener) == []
+    listener.close()
+
+
+def test_who_listens_is_told_too_where_another_call_finds_the_next_one(client: Client) -> None:
+    listener = client.listen(resources=["count://now"])
+    first = pid_of(client)
+    with pytest.raises(ServerExitedError):
+        client.call_tool("end")
+    assert pid_of(client) != first
+    with pytest.raises(ClientError):
+        listener.next(5)
+    with client.listen(resources=["count://now"]) as another:
+        assert another.next(0.7) is None
+
+
+def test_who_listens_is_told_when_the_server_is_forgotten(client: Client) -> None:
+    listener = client.listen(resources=["count://now"])
+    client.forget()
+    with pytest.raises(ClientError):
+        listener.next(5)
+    assert pid_of(client)
