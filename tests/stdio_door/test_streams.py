@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from io import BytesIO
 
 import pytest
 
 from mcp_wsgi.stdio.streams import Sink, Source
 from mcp_wsgi.stdio.users import process_user
+from tests.stdio_door.client import PATIENCE
 
 
 class Silenced:
@@ -103,6 +105,20 @@ def test_a_sink_writes_nothing_for_what_was_cancelled_nor_when_it_is_closed():
     assert sink.close(0)
     sink.write(b"c")
     assert stream.getvalue() == b"a"
+
+
+def test_a_sink_that_does_not_block_waits_for_its_reader(pipe):
+    os.set_blocking(pipe[1], False)
+    sink = Sink(pipe[1])
+    writer = threading.Thread(target=sink.write, args=(b"x" * (1 << 20),))
+    writer.start()
+    writer.join(0.2)
+    assert writer.is_alive()
+    size = 0
+    while size < 1 << 20:
+        size += len(os.read(pipe[0], 1 << 16))
+    writer.join(PATIENCE)
+    assert not writer.is_alive()
 
 
 def test_a_broken_sink_says_so_once(pipe):
