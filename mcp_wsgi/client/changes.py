@@ -123,9 +123,9 @@ class Changes:
             self._listeners.pop(listener, None)
 
     def _look(self) -> None:
-        """See whether a legacy server has ended while nobody asked it anything."""
+        """See whether a legacy server has ended, or lost the session, while nobody asked it anything."""
         connection = self._session.current
-        if connection is not None and connection.transport.failed:
+        if connection is not None and (connection.transport.failed or connection.transport.deaf):
             self._session.drop(connection)
 
     def _lose(self, connection: Connection) -> None:

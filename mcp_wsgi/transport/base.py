@@ -188,6 +188,11 @@ class Transport(ABC):
         """Whether every request fails until :meth:`restart` is called."""
         return False
 
+    @property
+    def deaf(self) -> bool:
+        """Whether what a legacy server sends outside of requests has arrived, and does no more before a restart."""
+        return False
+
     @abstractmethod
     def request(self, message: Message, exchange: Exchange) -> Message:
         """Send a request and wait for its answer; the connection is made where there is none.

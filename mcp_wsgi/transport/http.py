@@ -115,6 +115,12 @@ class HTTPTransport(Transport):
         """The URL without user, password, query and fragment."""
         return self._wire.address
 
+    @property
+    def deaf(self) -> bool:
+        """Whether the stream for what belongs to no request was there and does not come back."""
+        inbox = self._inbox
+        return inbox is not None and inbox.lost
+
     def request(self, message: Message, exchange: Exchange) -> Message:
         """Send a request and wait for its answer; see :meth:`Transport.request`."""
         with self._watching(exchange.deadline) as watch, exchange.aborting(watch.cancel):

@@ -94,8 +94,14 @@ class Inbox:
         self._position = Position()
         self._watch = Watch(Deadline(None), connect_timeout)
         self._opened = threading.Event()
+        self._heard = False
         self._thread = threading.Thread(target=self._run, name="mcp_wsgi inbox", daemon=True)
         self._thread.start()
+
+    @property
+    def lost(self) -> bool:
+        """Whether the stream was there and does not come back."""
+        return self._heard and not self._thread.is_alive()
 
     def wait(self, seconds: float) -> None:
         """Wait until the server has answered the first GET, or so long."""
@@ -142,6 +148,7 @@ class Inbox:
                 kind = shown(answer.media_type)
                 say("The server has no event stream for notifications: HTTP %d, %s", answer.status, kind)
                 return False
+            self._heard = True
             for event in iterate_events(answer, self._max_size, self._position):
                 if event.event == "message":
                     self._take(event.data)

@@ -10,6 +10,7 @@ import pytest
 
 from mcp_wsgi import InvalidRequestError, MCPError
 from mcp_wsgi.client import Client
+from mcp_wsgi.exceptions import TransportError
 from tests.client.session_peer import SessionPeer, session_peer
 
 
@@ -73,3 +74,26 @@ def test_an_error_of_the_tool_begins_no_session() -> None:
         with Client(peer.url, verdicts={}) as client, pytest.raises(InvalidRequestError):
             client.call_tool("which")
         assert (peer.made, peer.methods().count("tools/call")) == (1, 1)
+
+
+def test_who_listens_in_a_session_that_is_lost_is_told_and_can_listen_again() -> None:
+    with session_peer() as peer, Client(peer.url, verdicts={}) as client:
+        with client.listen(tools_list_changed=True) as listener:
+            peer.tell("notifications/tools/list_changed")
+            change = listener.next(10)
+            assert change is not None
+            peer.forget_sessions()
+            with pytest.raises(TransportError):
+                listener.next(10)
+        with client.listen(tools_list_changed=True) as listener:
+            assert (peer.made, peer.streams) == (2, 2)
+            peer.tell("notifications/tools/list_changed")
+            assert listener.next(10) == change
+
+
+def test_who_listens_at_a_server_without_such_a_stream_waits() -> None:
+    with session_peer() as peer, Client(peer.url, verdicts={}) as client:
+        peer.stream = lambda handler, identity: peer.send(handler, 405, b"")  # type: ignore[method-assign]
+        with client.listen(tools_list_changed=True) as listener:
+            assert listener.next(1.5) is None
+            assert not listener.closed
