@@ -64,7 +64,11 @@ class Changes:
             raise ConfigurationError("Say what to listen for: tools_list_changed=True, for example")
         chosen = ListenFilter(wanted)
         if self._session.connection().modern:
-            return self._open_modern(chosen, self._options.timeout if timeout is None else timeout)
+            try:
+                return self._open_modern(chosen, self._options.timeout if timeout is None else timeout)
+            except MCPError:
+                if self._session.connection().modern:
+                    raise  # else another server has taken its place, which was found out by this refusal
         return self._open_legacy(chosen)
 
     def notified(self, message: Message) -> None:

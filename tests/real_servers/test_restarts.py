@@ -11,7 +11,7 @@ import pytest
 from mcp_wsgi.client import Client
 from mcp_wsgi.exceptions import TransportError
 from tests.interop.environments import CannotInstall
-from tests.real_servers.catalogue import SERVERS
+from tests.real_servers.catalogue import SERVERS, RealServer
 from tests.real_servers.installing import install
 from tests.real_servers.running import running, values
 
@@ -32,28 +32,60 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_the_client_goes_on(first: str, second: str, tmp_path: Path) -> None:
-    before, after = SERVERS[first], SERVERS[second]
+# Those that say when their tools change.
+TELLING = [
+    ("typescript-1.32.2-http", "typescript-1.32.2-http"),
+    ("typescript-2.4.0-http", "typescript-1.32.2-http"),
+    ("mcp-2.3.0-http", "mcp-2.3.0-http"),
+]
+
+
+def prepare(names: tuple[str, str], folder: Path) -> list[tuple[RealServer, dict[str, str], Path]]:
+    """Install two servers, and say of each what is needed to run it."""
+    servers = [SERVERS[name] for name in names]
     try:
-        homes = install([before.environment, after.environment])
+        homes = install(server.environment for server in servers)
     except CannotInstall as reason:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(reason))
-    known = [values(server, homes[server.environment], tmp_path) for server in (before, after)]
+    prepared = [(server, values(server, homes[server.environment], folder)) for server in servers]
+    return [(*each, folder / f"{place}.txt") for place, each in enumerate(prepared)]
+
+
+@pytest.mark.parametrize("names", PAIRS, ids=" then ".join)
+def test_calls_go_on(names: tuple[str, str], tmp_path: Path) -> None:
+    first, second = prepare(names, tmp_path)
     verdicts: dict[str, str] = {}
-    with running(before, known[0], tmp_path / "first.txt") as url:
+    with running(*first) as url:
         assert isinstance(url, str)
         client = Client(url, verdicts=verdicts, timeout=30, probe_timeout=20)
         assert client.call_tool("repeat", {"word": "ab", "times": 2}).text == "abab"
-        assert client.protocol_version == before.version
+        assert client.protocol_version == first[0].version
     with client:
         with pytest.raises(TransportError):
             client.call_tool("repeat", {"word": "ab", "times": 2})
-        with running(after, known[1], tmp_path / "second.txt", urlsplit(url).port):
+        with running(*second, urlsplit(url).port):
             assert client.call_tool("repeat", {"word": "ab", "times": 2}).text == "abab"
             # A server that still takes what was spoken before may go on with that.
-            assert client.protocol_version in {after.version, before.version}
+            assert client.protocol_version in {first[0].version, second[0].version}
             assert verdicts == {url: client.protocol_version}
             client.close()
+
+
+@pytest.mark.parametrize("names", TELLING, ids=" then ".join)
+def test_who_listens_is_told_and_can_listen_again(names: tuple[str, str], tmp_path: Path) -> None:
+    first, second = prepare(names, tmp_path)
+    with running(*first) as url:
+        assert isinstance(url, str)
+        client = Client(url, verdicts={}, timeout=30, probe_timeout=20)
+        listener = client.listen(tools_list_changed=True)
+        client.call_tool("announce")
+        assert listener.next(10) is not None
+    with client, running(*second, urlsplit(url).port):
+        with pytest.raises(TransportError):
+            listener.next(30)
+        with client.listen(tools_list_changed=True) as listener:
+            client.call_tool("announce")
+            assert listener.next(10) is not None
+        client.close()
