@@ -212,7 +212,8 @@ def _open_all(connections: Sequence[_Connection], timeout: float) -> None:
 
 def _give_ids(connections: Iterable[_Connection]) -> None:
     taken: set[str] = set()
-    for each in connections:
+    # Those that were chosen come first: no server takes one by the name that it gives itself.
+    for each in sorted(connections, key=lambda each: not each.source.name):
         each.id = server_id(each.name or each.source.fallback_name, taken)
         taken.add(each.id)
 
@@ -228,7 +229,7 @@ def _report(connections: Iterable[_Connection], *, strict: bool) -> None:
         raise errors[0]
 
 
-def _tools(connections: Iterable[_Connection], *, prefix: bool, form: Form, apps: bool) -> list[dict[str, Any]]:
+def _tools(connections: Sequence[_Connection], *, prefix: bool, form: Form, apps: bool) -> list[dict[str, Any]]:
     tools: list[dict[str, Any]] = []
     named: list[Named] = []
     for each in connections:
@@ -237,7 +238,7 @@ def _tools(connections: Iterable[_Connection], *, prefix: bool, form: Form, apps
             with_id = prefix if each.source.prefix is None else each.source.prefix
             named += [Named(each.id, tool["name"], with_id) for tool in found]
             tools += found
-    for tool, name in zip(tools, unique_names(named), strict=True):
+    for tool, name in zip(tools, unique_names(named, [each.id for each in connections]), strict=True):
         tool["name"] = name
     return tools
 

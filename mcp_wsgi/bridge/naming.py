@@ -36,16 +36,24 @@ def server_id(text: str, taken: Collection[str]) -> str:
         text: What it is called.
         taken: The ids of other servers.
     """
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-_")[:_LONGEST_ID].rstrip("-_") or "server"
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text)
+    # One underscore at most: what is before the first separator of a name is always the whole id.
+    plain = re.sub("__+", "_", plain).strip("-_")[:_LONGEST_ID].rstrip("-_") or "server"
     return _free(plain, taken, _LONGEST_ID)
 
 
-def unique_names(tools: Sequence[Named]) -> list[str]:
+def unique_names(tools: Sequence[Named], servers: Iterable[str] = ()) -> list[str]:
     """Give each tool a name of its own: its own name where no other tool is called so, else with its server's id.
 
-    All of those that are called the same get the id: which of them came first says nothing about which is meant.
+    All of those that are called the same get the id: which of them came first says nothing about which is meant. So do
+    those whose names begin with the id of another server: they would read like that one's.
+
+    Args:
+        tools: The tools.
+        servers: Ids of further servers, which have no tools, or are down.
     """
-    prefixed = [tool.prefix for tool in tools]
+    ids = {*servers, *(tool.server for tool in tools)}
+    prefixed = [tool.prefix or _names_another(tool, ids) for tool in tools]
     while True:
         names = [_full(tool) if with_id else tool.tool for tool, with_id in zip(tools, prefixed, strict=True)]
         counts = Counter(names)
@@ -53,6 +61,11 @@ def unique_names(tools: Sequence[Named]) -> list[str]:
         if again == prefixed:
             return _distinct(names)
         prefixed = again
+
+
+def _names_another(tool: Named, ids: Collection[str]) -> bool:
+    begins, separator, _ = tool.tool.partition(SEPARATOR)
+    return bool(separator) and begins in ids and begins != tool.server
 
 
 def _full(tool: Named) -> str:

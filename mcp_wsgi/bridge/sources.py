@@ -42,13 +42,13 @@ class Source:
         options: Those of its client.
     """
 
-    target: Any
+    target: Any = field(repr=False)
     name: str | None = None
     prefix: bool | None = None
     include: frozenset[str] | None = None
     exclude: frozenset[str] = frozenset()
     questions: bool = True
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def fallback_name(self) -> str:

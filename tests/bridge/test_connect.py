@@ -73,6 +73,12 @@ def test_all_names_begin_with_it_where_that_is_asked_for() -> None:
         assert [tool["name"] for tool in tools] == ["search", "count"]
 
 
+def test_a_server_that_calls_itself_like_a_chosen_id_does_not_get_that() -> None:
+    with connect_servers([weather(), {"id": "weather", "target": shop()}]) as tools:
+        assert tools.clients["weather"].server_info["name"] == "shop"
+        assert tools.clients["weather-2"].server_info["name"] == "weather"
+
+
 def test_two_servers_of_one_name_have_ids_of_their_own() -> None:
     with connect_servers([shop(), shop()]) as tools:
         assert [tool["name"] for tool in tools][:2] == ["shop__search", "shop__count"]

@@ -55,6 +55,17 @@ def test_a_name_that_reads_like_an_id_and_a_name_gets_its_id_too() -> None:
     assert unique_names(given) == ["a__search", "b__search", "c__a__search"]
 
 
+def test_a_name_that_begins_with_another_server_s_id_gets_its_own_too() -> None:
+    assert unique_names(tools("evil/github__create", "github/list")) == ["evil__github__create", "list"]
+    assert unique_names(tools("evil/github__create"), ["github"]) == ["evil__github__create"]
+    assert unique_names(tools("github/github__create", "evil/a__b"), ["evil"]) == ["github__create", "a__b"]
+
+
+def test_an_id_holds_no_separator() -> None:
+    assert server_id("github__create", ()) == "github_create"
+    assert server_id("a_____b", ()) == "a_b"
+
+
 def test_what_still_reads_the_same_is_numbered() -> None:
     given = [Named("a", "b__c", True), Named("a__b", "c", True)]
     assert unique_names(given) == ["a__b__c", "a__b__c-2"]

@@ -148,3 +148,8 @@ def test_options_of_all_clients_are_checked() -> None:
 )
 def test_a_server_that_never_said_its_name_is_called_by_where_it_is(target: Any, name: str) -> None:
     assert Source(target=target).fallback_name == name
+
+
+def test_a_source_shows_no_secrets() -> None:
+    source = read_sources([{"url": "https://user:secret@example.com", "headers": {"Authorization": "secret"}}])[0]
+    assert "secret" not in repr(source)
