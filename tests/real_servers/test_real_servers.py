@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,11 @@ from tests.real_servers.installing import install
 from tests.real_servers.running import QUIET, Remains, running, values
 
 # The first test installs all the servers, which takes as long as the network does.
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(sys.platform != "linux", reason="the Node among the packages is one for Linux"),
+]
 
 MARK = "MCP_WSGI_TEST_PEER"
 WORDS = {"name": "Zoë", "email": "zoe@example.org", "homepage": "https://example.org", "birthdate": "2000-02-29"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,7 +17,11 @@ from tests.real_servers.installing import install
 from tests.real_servers.running import running, values
 
 # The first test installs what it needs, which takes as long as the network does.
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(sys.platform != "linux", reason="the Node among the packages is one for Linux"),
+]
 
 PAIRS = [
     # Sessions are lost: Python says so with 404, TypeScript with 400.
