@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 from ..protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
 from .exits import CommandFailed, Exit
 from .options import header, seconds, setting
 from .output import Output, complain
-from .text import first_line, one_line, shorten
+from .text import first_line, one_line, shorten, without_secrets
 from .tokens import request_headers
 
 if TYPE_CHECKING:
@@ -94,11 +93,11 @@ def session_of(arguments: argparse.Namespace) -> Iterator[Session]:
     target = arguments.program or arguments.url
     if isinstance(target, str) and not target.lower().startswith(("http://", "https://")):
         raise CommandFailed(
-            f"{shorten(one_line(target), 80)!r} is no URL. Name the server first by its URL, or last by its command "
-            "behind --.",
+            f"{shorten(one_line(without_secrets(target)), 80)!r} is no URL. Name the server first by its URL, or last "
+            "by its command behind --.",
             Exit.USAGE,
         )
-    name = _without_secrets(target) if isinstance(target, str) else shlex.join(target)
+    name = without_secrets(target) if isinstance(target, str) else shlex.join(target)
     try:
         client = Client(
             target,
@@ -117,15 +116,6 @@ def session_of(arguments: argparse.Namespace) -> Iterator[Session]:
             yield Session(client=client, output=output, name=name)
         finally:
             client.close()
-
-
-def _without_secrets(url: str) -> str:
-    """Give a URL as it may be shown: without a password, and without a query, where tokens are put."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "this URL"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _transport_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["first_line", "json_text", "one_line", "printable", "shorten"]
+__all__ = ["first_line", "json_text", "one_line", "printable", "shorten", "without_query", "without_secrets"]
 
 # Besides the control characters of ASCII and Latin-1: what reorders text or hides in it, line separators, surrogates,
 # tags, and what is reserved for private use inside programs. Joiners stay: scripts and emoji need them.
@@ -54,3 +55,18 @@ def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -
 
 def _escape_in_json(match: re.Match[str]) -> str:
     return json.dumps(match[0])[1:-1] if ord(match[0]) > 0x7F else "\\u007f"
+
+
+def without_query(path: str) -> str:
+    """Give a path or URL as it may be shown: of its query, where tokens are put, only that there is one."""
+    bare, question, _ = path.partition("?")
+    return f"{bare}?..." if question else bare
+
+
+def without_secrets(url: str) -> str:
+    """Give a URL as it may be shown: without a password, a query and a fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "this URL"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

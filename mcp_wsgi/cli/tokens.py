@@ -22,7 +22,10 @@ def request_headers(arguments: argparse.Namespace) -> list[tuple[str, str]]:
         return headers
     token = os.environ.get(name, "").strip()
     if not token:
-        raise CommandFailed(f"The environment variable {name!r} of --bearer-env is not set.", Exit.USAGE)
+        # It is not named: who mistakes the option gives it the token itself.
+        raise CommandFailed(
+            "--bearer-env takes the name of an environment variable, and this one is not set.", Exit.USAGE
+        )
     if not (token.isascii() and token.isprintable()):
         raise CommandFailed(f"What {name!r} holds is no bearer token.", Exit.USAGE)
     return [*headers, ("Authorization", f"Bearer {token}")]

@@ -329,3 +329,39 @@ def test_a_server_that_stops_to_answer_is_left_after_a_few_requests(capsys: pyte
     assert len(broken) == 3
     assert all(each["came"].startswith("nothing: the server cannot be reached") for each in broken)
     assert findings[-1]["says"] == "The server has stopped to answer, or answers too slowly."
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 \xb2\xb2\xb2 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: \xb2\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n",
+    ],
+)
+def test_numbers_that_are_none_are_no_accident(head: bytes) -> None:
+    with answering(head + b"\r\n{}") as (port, _), suppress(NoAnswer):
+        assert send(port).body == b"{}"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [b"5", b"[]", b'"x"', b'{"code": [], "message": {}, "data": []}', b'{"code": -32022, "data": {"supported": 5}}'],
+)
+def test_errors_of_any_form_are_read(odd: bytes) -> None:
+    body = b'{"jsonrpc": "2.0", "id": 1, "error": %b}' % odd
+    with answering(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + body) as (port, _):
+        answer = send(port)
+        assert answer.error_text == ""
+        assert answer.supported is None
+        assert main(["doctor", f"http://127.0.0.1:{port}/mcp"]) == 1
+
+
+def test_what_all_answers_together_hold_is_bounded() -> None:
+    body = b"x" * (3 * 1024 * 1024)
+    with answering(b"HTTP/1.1 200 OK\r\n\r\n" + body) as (port, _):
+        patient = Patient(wire=Wire(f"http://127.0.0.1:{port}/mcp"), path="/mcp")
+        for _ in range(8):
+            assert len(patient.send(PING).body) == len(body)
+            patient.trace.clear()
+        assert sum(len(answer.body) for _, answer in patient.answers) == 5 * len(body)

@@ -53,6 +53,7 @@ def add_parser(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from ... import __version__
     from ..output import Output
+    from ..text import without_secrets
     from ..tokens import request_headers
     from .examination import examine
     from .patient import INSPECTOR_ORIGIN, Patient
@@ -76,10 +77,11 @@ def _run(arguments: argparse.Namespace) -> int:
             Exit.UNREACHABLE,
             cause=error.__cause__,
         ) from None
+    url = without_secrets(arguments.url)
     if output.json:
-        output.document(to_json(examination, arguments.url))
+        output.document(to_json(examination, url))
     else:
-        print_report(output, examination, arguments.url, everything=arguments.verbose)
+        print_report(output, examination, url, everything=arguments.verbose)
     if not examination.admitted:
         return Exit.UNAUTHORIZED
     return Exit.FAULT if examination.has_faults else Exit.OK

@@ -23,10 +23,12 @@ def _discover(patient: Patient) -> Opinion:
             return note(says)
         return some(f"{says} Some take this answer for a failure.", "Answer it with a 4xx status.", MODERN)
     result = answer.result or {}
+    meta = result.get("_meta")
+    told = meta if isinstance(meta, dict) else {}
     missing = [
         name
         for name, kind in (("supportedVersions", list), ("capabilities", dict), ("serverInfo", dict))
-        if not isinstance(result.get(name, (result.get("_meta") or {}).get(f"io.modelcontextprotocol/{name}")), kind)
+        if not isinstance(result.get(name, told.get(f"io.modelcontextprotocol/{name}")), kind)
     ]
     if missing:
         return some(f"The answer lacks {', '.join(missing)}.", "Add what is missing to the DiscoverResult.", MODERN)
@@ -45,8 +47,7 @@ def _initialize(patient: Patient) -> Opinion:
             return patient.seen(opinion, patient.initialized)
         return fine(f"The server speaks {version}.")
     answer = patient.send(patient.opening("legacy"))
-    data = (answer.message.get("error") or {}).get("data")
-    if answer.code == -32022 and isinstance(data, dict) and MODERN_VERSIONS[-1] in (data.get("supported") or ()):
+    if answer.code == -32022 and MODERN_VERSIONS[-1] in (answer.supported or ()):
         return some("It refuses the older handshake, and says so.", "Serve 2025-11-25 too, for now.", LEGACY)
     return some("The server does not speak the versions with a handshake.", "Serve 2025-11-25 too, for now.", LEGACY)
 

@@ -100,11 +100,10 @@ CHECKS += [Check(id=f"header-{each.id}", title=each.title, era="modern", look=_l
 @check(CHECKS, "version-unknown", "a version that no server has", era="modern")
 def _unknown_version(patient: Patient) -> Opinion:
     answer = patient.send(patient.modern_request("server/discover", version="2099-01-01"))
-    data = (answer.message.get("error") or {}).get("data")
     change = "Answer 400 and -32022, with data.supported and data.requested."
     if answer.code != -32022:
         return some("There is no error -32022, so a client cannot choose another version.", change, "newer clients")
-    if not (isinstance(data, dict) and isinstance(data.get("supported"), list)):
+    if answer.supported is None:
         return some("The error -32022 does not say which versions are served.", change, "newer clients")
     if answer.status != 400:
         return note(f"The status is {answer.status}, where 400 is asked for.", change)

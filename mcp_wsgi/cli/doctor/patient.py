@@ -11,7 +11,7 @@ from ... import __version__
 from ...protocol.headers import expected_headers
 from ...protocol.meta import build_meta
 from ...protocol.versions import LATEST_LEGACY_VERSION, LATEST_VERSION
-from ..text import one_line, shorten
+from ..text import one_line, shorten, without_query
 from .findings import Opinion
 from .raw import Answer, NoAnswer, Sent, Wire
 
@@ -23,6 +23,8 @@ CLIENT_INFO = {"name": "mcp-wsgi-doctor", "version": __version__}
 
 _USUAL = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
 _MAX_SESSIONS = 100
+#: How much of bodies is kept to the end; of what comes later only the head is.
+_MAX_HELD = 16 * 1024 * 1024
 INSPECTOR_ORIGIN = "http://localhost:6274"
 
 #: For the name of a header: its value instead, several lines of it, or ``None`` for none.
@@ -44,6 +46,8 @@ class Patient:
     session: str | None = None
     #: Every exchange with the endpoint, for what is asked of all answers.
     answers: list[tuple[Sent, Answer]] = field(default_factory=list)
+    #: How many bytes the bodies of these have.
+    held: int = 0
     #: The exchanges of the check that runs.
     trace: list[tuple[Sent, Answer | NoAnswer]] = field(default_factory=list)
     sessions: list[str] = field(default_factory=list)
@@ -71,7 +75,9 @@ class Patient:
             raise
         self.trace.append((sent, answer))
         if sent.path == self.path:
-            self.answers.append((sent, answer))
+            self.held += len(answer.body)
+            bare = replace(answer, body=b"", messages=(), has_body=False) if self.held > _MAX_HELD else answer
+            self.answers.append((sent, bare))
         session = answer.header("mcp-session-id")
         if session and session not in self.sessions and len(self.sessions) < _MAX_SESSIONS:
             self.sessions.append(session)
@@ -85,7 +91,7 @@ class Patient:
         if opinion.sent or not exchanges:
             return opinion
         sent, answer = exchanges[-1]
-        return replace(opinion, sent=f"{sent.method} {sent.path}: {sent.what}", came=describe(answer))
+        return replace(opinion, sent=f"{sent.method} {without_query(sent.path)}: {sent.what}", came=describe(answer))
 
     # Requests
 
@@ -181,11 +187,12 @@ def describe(answer: Answer | NoAnswer) -> str:
         return f"nothing: the server {answer.reason}"
     parts = [f"HTTP {answer.status}"]
     if answer.is_redirect:
-        parts.append(f"to {shorten(one_line(answer.header('location') or 'nowhere'), 100)}")
+        parts.append(f"to {shorten(one_line(without_query(answer.header('location') or 'nowhere')), 100)}")
     if answer.media_type:
         parts.append(one_line(answer.media_type)[:60])
-    if answer.code is not None:
-        parts.append(f"error {shorten(one_line(str(answer.code)), 20)}")
+    if answer.error:
+        code = answer.error.get("code")
+        parts.append(f"error {shorten(one_line(str(code)), 20) if isinstance(code, (int, str)) else 'without a code'}")
         parts.append(f'"{shorten(one_line(answer.error_text), 120)}"')
     elif answer.result is not None:
         parts.append("a result")

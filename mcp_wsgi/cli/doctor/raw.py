@@ -7,6 +7,7 @@ request has a connection of its own, one deadline for everything, and a bound on
 from __future__ import annotations
 
 import json
+import re
 import socket
 import ssl
 import time
@@ -24,6 +25,8 @@ Headers = Sequence[tuple[str, str]]
 
 _MAX_HEAD = 64 * 1024
 _MAX_BODY = 4 * 1024 * 1024
+_STATUS = re.compile("[1-9][0-9][0-9]")
+_LENGTH = re.compile("[0-9]{1,18}")
 
 
 class NoAnswer(Exception):  # noqa: N818 - a finding rather than an error
@@ -102,16 +105,28 @@ class Answer:
         return result if isinstance(result, dict) else None
 
     @property
-    def code(self) -> Any:
-        """The code of the JSON-RPC error, ``None`` where there is none."""
+    def error(self) -> dict[str, Any]:
+        """The JSON-RPC error, empty where there is none."""
         error = self.message.get("error")
-        return error.get("code") if isinstance(error, dict) else None
+        return error if isinstance(error, dict) else {}
+
+    @property
+    def code(self) -> int | None:
+        """The code of the JSON-RPC error, ``None`` where there is none."""
+        code = self.error.get("code")
+        return code if isinstance(code, int) else None
+
+    @property
+    def supported(self) -> list[Any] | None:
+        """The versions that the error names, ``None`` where it names none."""
+        data = self.error.get("data")
+        supported = data.get("supported") if isinstance(data, dict) else None
+        return supported if isinstance(supported, list) else None
 
     @property
     def error_text(self) -> str:
         """The message of the JSON-RPC error, or an empty text."""
-        error = self.message.get("error")
-        text = error.get("message") if isinstance(error, dict) else None
+        text = self.error.get("message")
         return text if isinstance(text, str) else ""
 
 
@@ -135,10 +150,14 @@ class Wire:
             raise ValueError("it holds a password; use --header or --bearer-env")
         self.secure = parts.scheme == "https"
         self.host = parts.hostname
-        self.port = parts.port or (443 if self.secure else 80)
+        try:
+            port = parts.port
+        except ValueError:
+            raise ValueError("its port is no number up to 65535") from None
+        self.port = port or (443 if self.secure else 80)
         self.path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         name = f"[{self.host}]" if ":" in self.host else self.host
-        self.authority = name if parts.port is None else f"{name}:{parts.port}"
+        self.authority = name if port is None else f"{name}:{port}"
         self.timeout = timeout
         self.headers = list(headers)
 
@@ -255,7 +274,7 @@ class _Reader:
         while True:
             first, *lines = self.until(b"\r\n\r\n").decode("latin-1").split("\r\n")
             version, _, rest = first.partition(" ")
-            if not version.startswith("HTTP/") or not rest[:3].isdigit():
+            if not version.startswith("HTTP/") or not _STATUS.match(rest):
                 raise NoAnswer("sent no HTTP")
             if int(rest[:3]) >= 200:
                 pairs = (line.partition(":") for line in lines)
@@ -269,7 +288,7 @@ def _read_body(reader: _Reader, headers: Headers) -> tuple[bytes, list[Any]]:
         pieces = reader.chunks()
     else:
         length = named.get("content-length", "")
-        pieces = reader.rest(int(length) if length.isdigit() else None)
+        pieces = reader.rest(int(length) if _LENGTH.fullmatch(length) else None)
     if named.get("content-type", "").lower().startswith("text/event-stream"):
         return _read_events(pieces)
     body = b"".join(_bounded(pieces))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from ..text import without_query
 from .clients import BROWSERS, CLAUDE_CODE, CURSOR, INSPECTOR, USERS
 from .findings import Check, Opinion, Verdict, broken, check, fine, note, skipped, some, worst
 from .patient import Patient, changed
@@ -185,10 +186,10 @@ def _other_spelling(patient: Patient) -> Opinion:
     if not path.strip("/"):
         return skipped("The endpoint is at the root, which has one spelling only.")
     other = (path.rstrip("/") if path.endswith("/") else path + "/") + question + query
-    opinions = []
+    shown, opinions = without_query(other), []
     for era in patient.eras:
-        answer = patient.send(patient.opening(era, path=other, what=f"the first request, to {other} ({era})"))
-        opinions.append(patient.seen(_spelling(other, answer, served=patient.opens(era, answer))))
+        answer = patient.send(patient.opening(era, path=other, what=f"the first request, to {shown} ({era})"))
+        opinions.append(patient.seen(_spelling(shown, answer, served=patient.opens(era, answer))))
     return worst(opinions)
 
 
