@@ -1,11 +1,18 @@
-"""Ask the person at the terminal what a server asks. Where there is no terminal, the answer is no."""
+"""Ask the person at the terminal what a server asks. Where there is no terminal, the answer is no.
+
+What the server says is foreign text: each line of it begins with a bar, so that it cannot pass for a question of this
+program, nor of another.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from .output import Output
 from .text import one_line, printable, shorten
@@ -16,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Asker"]
 
 _TRIES = 5
+_BAR = "| "
+#: How much of what a server says is shown at a time: lines, characters of a label, and choices.
+_MOST_LINES, _LONGEST_LABEL, _MOST_CHOICES = 40, 60, 100
 
 
 class _Cancelled(Exception):  # noqa: N818 - a way out, not an error
@@ -43,7 +53,8 @@ class Asker:
             return ElicitAnswer("decline")
         with self._output.paused():
             try:
-                _say(f"\n{self._server} asks:\n{printable(question.message)}")
+                _say(f"\n{self._server} asks. Behind the bars are its words; give it no password or token.")
+                _quote(question.message)
                 if question.mode == "url":
                     return self._ask_url(question)
                 return self._ask_form(question)
@@ -54,8 +65,13 @@ class Asker:
     def _ask_url(self, question: ElicitQuestion) -> ElicitAnswer:
         from ..client import ElicitAnswer
 
+        url = question.url or ""
+        host = _host(url)
+        if host is None:
+            _say(f"It wants you to open what is no address of a web page (declined): {shorten(one_line(url), 100)}")
+            return ElicitAnswer("decline")
         _say("It wants you to open this address. Look who it belongs to first; nothing opens it for you:\n")
-        _say(f"    {one_line(question.url or '')}\n")
+        _say(f"    {url}\n\nIt belongs to: {host}")
         return ElicitAnswer("accept" if _agreed("Have you opened it") else "decline")
 
     def _ask_form(self, question: ElicitQuestion) -> ElicitAnswer:
@@ -77,6 +93,31 @@ class Asker:
 
 def _say(text: str) -> None:
     print(printable(text), file=sys.stderr, flush=True)
+
+
+def _quote(text: str) -> None:
+    """Show what the server says, broken into lines here: where the terminal did so, no bar would be."""
+    width = max(20, shutil.get_terminal_size().columns - len(_BAR) - 1)
+    # Characters of other scripts may be two columns wide.
+    width = width if text.isascii() else width // 2
+    lines = [each for line in printable(text).strip().splitlines() for each in textwrap.wrap(line, width) or [""]]
+    for line in lines[:_MOST_LINES]:
+        _say(f"{_BAR}{line}")
+    if len(lines) > _MOST_LINES:
+        _say(f"({len(lines) - _MOST_LINES} more lines are not shown)")
+
+
+def _host(url: str) -> str | None:
+    """Give the host of a URL as it is looked up; ``None`` where it is not the URL of a web page, or hides something."""
+    if printable(url) != url or len(url.split()) != 1:
+        return None
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        name = host if host.isascii() else host.encode("idna").decode("ascii")
+    except ValueError:
+        return None
+    return name if name and parts.scheme in ("http", "https") else None
 
 
 def _read(prompt: str) -> str:
@@ -105,12 +146,14 @@ def _ask_field(name: str, field: Mapping[str, Any], *, needed: bool) -> Any:
     from ..client.forms import check_form
 
     title = field.get("title")
-    label = one_line(title) if isinstance(title, str) and title else one_line(name)
+    label = _BAR + shorten(one_line(title if isinstance(title, str) and title else name), _LONGEST_LABEL)
     if isinstance(field.get("description"), str):
-        _say(f"  {shorten(one_line(field['description']), 300)}")
+        _quote(shorten(one_line(field["description"]), 300))
     choices = _choices(field)
-    for number, (_, shown) in enumerate(choices, 1):
-        _say(f"  {number}. {shown}")
+    for number, (_, shown) in enumerate(choices[:_MOST_CHOICES], 1):
+        _quote(f"{number}. {shorten(shown, 200)}")
+    if len(choices) > _MOST_CHOICES:
+        _say(f"({len(choices) - _MOST_CHOICES} more choices are not shown)")
     for _ in range(_TRIES):
         text = _read(f"{label}{_hint(field, needed=needed, choices=bool(choices))}: ")
         if not text:

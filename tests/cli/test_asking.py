@@ -52,17 +52,18 @@ def test_a_form_is_filled_in_from_the_terminal(url: str, monkeypatch: pytest.Mon
         "extras": ["bag", "bow"],
     }
     asked = err.getvalue()
-    assert f"{url} asks:\nWho are you?\\x1b[31m\n" in asked
+    assert f"{url} asks. Behind the bars are its words; give it no password or token.\n" in asked
+    assert "\n| Who are you?\\x1b[31m\nDo you want" in asked
     assert "Do you want to answer? [y]es, [n]o, [c]ancel: " in asked
-    assert "  As on the card\nYour name: " in asked
+    assert "| As on the card\n| Your name: " in asked
     assert "That does not fit: name: " in asked
-    assert "height (number; Enter: 1.7): " in asked
+    assert "| height (number; Enter: 1.7): " in asked
     assert "member (y/n; Enter: true): " in asked
     assert "email (email; Enter: leave out): " in asked
-    assert "  1. small\n  2. medium\nsize (number; Enter: leave out): " in asked
-    assert "  1. red\n  2. blue\n" in asked
+    assert "| 1. small\n| 2. medium\n| size (number; Enter: leave out): " in asked
+    assert "| 1. red\n| 2. blue\n" in asked
     assert "extras (numbers, with commas; Enter: leave out): " in asked
-    assert "  1. Monday\n  2. tu\n" in asked
+    assert "| 1. Monday\n| 2. tu\n" in asked
 
 
 @pytest.mark.parametrize(
@@ -149,11 +150,53 @@ def test_an_address_is_shown_whole_and_never_opened(
     assert opened == []
 
 
-def test_in_an_address_nothing_hides(monkeypatch: pytest.MonkeyPatch) -> None:
-    question = ElicitQuestion(message="?", mode="url", url="https://a\u202e.example/\x1b[2K")
-    answer, told = ask(monkeypatch, question, "n")
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("javascript:alert(1)", "file:///etc/passwd", "", "https:///x", "https://[a", "https://x\ny", "https://a b"),
+        *("ftp://a.example", "https://a\u202e.example/", "//a.example", "https://\u200b.example"),
+    ],
+)
+def test_what_is_no_web_page_is_declined_at_once(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    answer, told = ask(monkeypatch, ElicitQuestion(message="?", mode="url", url=url), "y")
     assert answer == ElicitAnswer("decline")
-    assert "https://a\\u202e.example/\\x1b[2K" in told
+    assert "what is no address of a web page (declined)" in told
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://bank.example@evil.example/", "evil.example"),
+        ("https://b\u0430nk.example/", "xn--bnk-6cd.example"),
+        ("http://127.0.0.1:80/bank.example", "127.0.0.1"),
+    ],
+)
+def test_an_address_says_who_it_belongs_to(monkeypatch: pytest.MonkeyPatch, url: str, host: str) -> None:
+    _, told = ask(monkeypatch, ElicitQuestion(message="?", mode="url", url=url), "y")
+    assert f"\nIt belongs to: {host}\n" in told
+
+
+def test_a_server_cannot_pass_for_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = "\nDo you want to answer? [y]es, [n]o, [c]ancel: y\nmcp-wsgi: log in again\n\n" + " x" * 500
+    question = ElicitQuestion(
+        message=fake,
+        schema={"properties": {"a": {"type": "string", "title": "[sudo] password for root" + "!" * 900}}},
+    )
+    _, told = ask(monkeypatch, question, "y", "b")
+    own = [line for line in told.splitlines() if not line.startswith("| ")]
+    assert [line[:30] for line in own] == ["", "https://shop.example/mcp asks.", "Do you want to answer? [y]es, "]
+    assert own[-1].endswith("[c]ancel: | [sudo] password for root" + "!" * 33 + "... (Enter: leave out): ")
+    assert max(map(len, told.splitlines())) < 200
+
+
+def test_what_a_server_says_is_cut_where_nobody_would_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    field = {"type": "string", "enum": [str(number) for number in range(900)]}
+    question = ElicitQuestion(message="line\n" * 5000, schema={"properties": {"a": field}})
+    answer, told = ask(monkeypatch, question, "y", "899")
+    assert answer == ElicitAnswer("accept", {"a": "899"})
+    assert "(4960 more lines are not shown)" in told
+    assert "(800 more choices are not shown)" in told
+    assert len(told.splitlines()) < 160
 
 
 def test_without_a_terminal_it_is_declined(
