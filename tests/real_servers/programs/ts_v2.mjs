@@ -2,7 +2,7 @@
 // It offers what every program in this folder offers: the names are in tests/real_servers/catalogue.py.
 import { createServer } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
-import { acceptedContent, createMcpHandler, inputRequired, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
+import { createMcpHandler, inputRequired, inputResponse, McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
@@ -29,8 +29,10 @@ function makeServer() {
     },
   );
   server.registerTool('greet_me', { description: 'Ask for a name and greet it.' }, (ctx) => {
-    const answer = acceptedContent(ctx.mcpReq.inputResponses, 'name');
-    if (answer !== undefined && ctx.mcpReq.requestState() === 'asked') return said(`Hello ${answer.name}`);
+    const answer = inputResponse(ctx.mcpReq.inputResponses, 'name');
+    if (answer.kind === 'elicit' && ctx.mcpReq.requestState() === 'asked') {
+      return said(answer.action === 'accept' ? `Hello ${answer.content.name}` : `Nobody: ${answer.action}`);
+    }
     const requestedSchema = z.object({ name: z.string() });
     const name = inputRequired.elicit({ message: 'What is your name?', requestedSchema });
     return inputRequired({ inputRequests: { name }, requestState: 'asked' });
