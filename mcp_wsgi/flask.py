@@ -161,6 +161,7 @@ def _request() -> HTTPRequest:
     made = make_request(raw.environ, stream=None if cached is None else BytesIO(cached), raw=raw)
     # The function must not know what it is put into: such a circle would be kept until garbage is collected.
     read_body, announced, limit = made.read_body, made.content_length or 0, raw.max_content_length
+    discard = made.discard or read_body
     most = sys.maxsize if limit is None else limit + 1
 
     def read(size: int) -> bytes:
@@ -172,7 +173,7 @@ def _request() -> HTTPRequest:
 
     def drop(size: int) -> Any:
         vars(raw).setdefault("_cached_data", b"")  # so that hooks do not look for what is gone
-        return read_body(size)
+        return discard(size)
 
     made.read_body, made.discard = read, drop
     return made

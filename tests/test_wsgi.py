@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import socket
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -275,6 +276,33 @@ def test_uwsgi_gets_the_body_of_who_is_refused_or_its_router_would_drop_the_answ
         environ = make_environ(**more)
         assert status_of(make_app(auth=nobody), environ) == 401
         assert len(environ["wsgi.input"].read()) == left
+
+
+def test_uwsgi_is_asked_for_one_byte_and_what_has_come_of_a_body_that_nobody_wants(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    class Stream(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            asked.append(size or 0)
+            return super().read(size)
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"x" * 30)  # what is read comes from the stream; this is what is said to be there
+        module = types.ModuleType("uwsgi")
+        module.connection_fd = ours.fileno  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "uwsgi", module)
+        environ = make_environ(stream=Stream(b" " * 100), CONTENT_LENGTH="100", **{"uwsgi.version": b"2.0"})
+        assert status_of(make_app(auth=lambda request: None), environ) == 401
+    assert asked == [1, 30, 1, 30, 1, 30, 1, 6]
+
+
+def test_chunks_of_who_is_refused_are_left_to_uwsgi(chunks: list[bytes]) -> None:
+    chunks.append(PING)
+    assert outcome(make_app(auth=lambda request: None), uwsgi_environ()) == (401, -32600)
+    assert chunks == [PING]
 
 
 @pytest.mark.parametrize("pieces", [[b"broken"], [PING[:5], b"broken"]])

@@ -125,7 +125,10 @@ class Endpoint:
                 return self._other_method(request, headers, allowed)
             response = yield from self._post(request, headers, repeated, refused=origin is not None and allowed is None)
         except _Refused as refused:
-            if refused.status == 413 or (request.router and refused.status in _UNREAD):
+            # What came in chunks is left: a chunk is read as a whole, however long its sender takes.
+            if refused.status == 413 or (
+                request.router and refused.status in _UNREAD and request.content_length is not None
+            ):
                 yield from discard(request, self.policy.body_limit)
             response = _error(refused.status, refused.error, None, refused.headers)
         except MCPError as error:
