@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..exceptions import (
     ClientClosedError,
     ClientError,
+    EncodeError,
     HTTPStatusError,
     MCPError,
     RemoteProtocolError,
@@ -22,6 +23,7 @@ from ..exceptions import (
 )
 from ..protocol.headers import HasParamHeaders
 from ..protocol.jsonrpc import notification
+from ..protocol.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from ..transport.base import Deadline, Exchange, Message
 from .cancel import Cancel
 from .doubts import Doubts, has_lost_session
@@ -29,12 +31,10 @@ from .errors import error_from_wire
 from .incoming import Incoming
 from .meanwhile import Meanwhile
 from .options import Options
+from .patience import Patience
 from .relay import Relay
 from .results import Progress, result_type
 from .session import POST_SECONDS, Connection, Session
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Call", "Calls"]
 
@@ -44,6 +44,16 @@ logger = logging.getLogger("mcp_wsgi.client")
 _ASKING = frozenset({"tools/call", "prompts/get", "resources/read"})
 #: From this version on no SDK is known whose servers report progress elsewhere than on the stream of the request.
 _REPORTS_IN_PLACE = "2025-11-25"
+#: What the client says in each modern request, and no caller says in a legacy one.
+_ENVELOPE = (PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL)
+
+
+class _CallerError(BaseException):
+    """Carry what a function of the caller raised past all that looks at what a server refuses."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,7 +102,28 @@ class Calls:
         Raises:
             MCPError: The server answers with an error.
             ClientError: There is no answer.
+            EncodeError: The params hold what JSON cannot carry; nothing was sent.
         """
+        try:
+            return self._perform(call)
+        except _CallerError as caller:
+            error = caller.error
+        raise error
+
+    def send(self, connection: Connection, call: Call) -> dict[str, Any]:
+        """Send a request once, over this connection and no other.
+
+        Raises:
+            MCPError: The server answers with an error.
+            ClientError: There is no answer.
+        """
+        try:
+            return self._send(connection, call, {})
+        except _CallerError as caller:
+            error = caller.error
+        raise error
+
+    def _perform(self, call: Call) -> dict[str, Any]:
         extra: dict[str, Any] = {} if call.relay is None else call.relay.params()
         for _ in range(self._options.max_rounds + 1):
             connection, result = self._attempt(call, extra)
@@ -130,9 +161,9 @@ class Calls:
 
     def _attempt(self, call: Call, extra: Mapping[str, Any]) -> tuple[Connection, dict[str, Any]]:
         """Send a request; once more where the session was gone, or the version that was spoken proved wrong."""
-        connection = self._connection()
+        connection = self._connection(call)
         try:
-            result = self.send(connection, call, extra)
+            result = self._send(connection, call, extra)
         except SessionExpiredError:
             connection = self._session.renew(connection)
         except (MCPError, HTTPStatusError) as error:
@@ -152,9 +183,9 @@ class Calls:
             if connection.modern and not connection.verified and "resultType" in result:
                 self._session.confirm(connection)
             return connection, result
-        return connection, self.send(connection, call, extra)
+        return connection, self._send(connection, call, extra)
 
-    def _connection(self) -> Connection:
+    def _connection(self, call: Call) -> Connection:
         """Give the connection; another one where the server has ended, or has not answered for long."""
         connection = self._session.connection()
         if connection.transport.failed:  # the server has ended while nobody asked it anything
@@ -162,7 +193,8 @@ class Calls:
             return self._session.connection()
         if self._doubts.is_silent(connection):
             self._doubts.answered()
-            return self._session.reconsider(connection, patient=True) or connection
+            patience = self._options.timeout if call.timeout is None else call.timeout
+            return self._session.reconsider(connection, patience) or connection
         return connection
 
     def _reconsidered(self, connection: Connection, call: Call, error: MCPError | HTTPStatusError) -> Connection:
@@ -177,38 +209,31 @@ class Calls:
         self._doubts.settle(call.method, error)
         raise error
 
-    def send(self, connection: Connection, call: Call, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request once.
-
-        Raises:
-            MCPError: The server answers with an error.
-            ClientError: There is no answer.
-        """
-        options = self._options
+    def _send(self, connection: Connection, call: Call, extra: Mapping[str, Any]) -> dict[str, Any]:
         request_id = next(self._session.ids)
-        on_progress = call.on_progress or options.on_progress
-        message = _message(connection, call, extra or {}, request_id, reports=on_progress is not None)
+        on_progress = call.on_progress or self._options.on_progress
+        message = _message(connection, call, extra, request_id, reports=on_progress is not None)
         exchange = Exchange(self._deadline(call), tool=call.tool)
         rest = call.on_message if call.relay is None else functools.partial(self._incoming.relayed, call.relay)
         meanwhile = Meanwhile(self._incoming, connection, exchange, request_id, on_progress, rest)
         exchange.on_message = meanwhile.take
         if on_progress is not None:
             self._expect_reports(connection)
-            self._incoming.reporting[request_id] = meanwhile
+        self._incoming.under_way[request_id] = meanwhile
         try:
-            if call.cancel is None:
+            with nullcontext() if call.cancel is None else call.cancel.holding(exchange):
                 answer = connection.transport.request(message, exchange)
-            else:
-                with call.cancel.holding(exchange):
-                    answer = connection.transport.request(message, exchange)
         except BaseException as error:
-            self._give_up(connection, message, error)
-            if meanwhile.failure is not None:
-                raise meanwhile.failure from None
-            raise
+            if meanwhile.failure is None and not _is_last_word(error):
+                self._give_up(connection, message, error)
+            if meanwhile.failure is None:
+                raise
         finally:
-            self._incoming.reporting.pop(request_id, None)
+            self._incoming.under_way.pop(request_id, None)
             call.status = exchange.status
+        if meanwhile.failure is not None:
+            self._give_up(connection, message, meanwhile.failure)
+            raise _CallerError(meanwhile.failure)
         if "error" in answer:
             raise error_from_wire(answer["error"])
         result = answer.get("result")
@@ -218,12 +243,13 @@ class Calls:
 
     def _deadline(self, call: Call) -> Deadline:
         if call.endless:
-            return Deadline(None)
+            return Patience(None)
         options = self._options
         timeout = options.timeout if call.timeout is None else call.timeout
-        maximum = options.max_timeout if call.max_timeout is None else call.max_timeout
-        # Who allows a longer silence than the whole call may take has meant the silence.
-        return Deadline(timeout, max(maximum, timeout) if maximum is not None and timeout is not None else maximum)
+        maximum = options.longest if call.max_timeout is None else call.max_timeout
+        if call.timeout is not None and call.max_timeout is None and maximum is not None:
+            maximum = max(maximum, call.timeout)  # who allows this call a longer silence has meant it
+        return Patience(timeout, maximum)
 
     def _give_up(self, connection: Connection, message: Message, error: BaseException) -> None:
         """Tell the server that nobody waits any more (basic/patterns/cancellation).
@@ -231,8 +257,6 @@ class Calls:
         Over HTTP a modern server sees it by the closed answer. "The initialize request MUST NOT be cancelled."
         """
         transport = connection.transport
-        if isinstance(error, ClientError) and not isinstance(error, (RequestTimeoutError, RequestCancelledError)):
-            return
         if connection.modern and not transport.cancels_by_message:
             return
         reason = "The request took too long" if isinstance(error, RequestTimeoutError) else "The caller gave up"
@@ -252,7 +276,11 @@ def _message(
     connection: Connection, call: Call, extra: Mapping[str, Any], request_id: int, *, reports: bool
 ) -> Message:
     params: dict[str, Any] = {**call.params, **extra}
+    params.pop("_meta", None)  # it is in call.meta
     meta: dict[str, Any] = {**call.meta, **connection.meta} if call.meta else dict(connection.meta)
+    if call.meta and not connection.modern:
+        for name in _ENVELOPE:
+            meta.pop(name, None)
     if call.relay is not None and connection.modern:
         meta = call.relay.meta(meta)
     if reports:
@@ -263,3 +291,10 @@ def _message(
     if params:
         message["params"] = params
     return message
+
+
+def _is_last_word(error: BaseException) -> bool:
+    """Say whether a server need not be told of a failure: it is the server's own, or nothing was sent."""
+    if isinstance(error, (RequestTimeoutError, RequestCancelledError)):
+        return False
+    return isinstance(error, (ClientError, EncodeError))

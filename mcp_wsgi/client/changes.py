@@ -7,14 +7,15 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..exceptions import ClientClosedError, ClientError, ConfigurationError, MCPError, TransportError
+from ..exceptions import ClientClosedError, ClientError, ConfigurationError, HTTPStatusError, MCPError, TransportError
 from ..transport.base import Message
 from .calls import Call, Calls
 from .cancel import Cancel
+from .forks import begin_anew_after_fork
 from .incoming import Incoming
 from .listen import Listener, ListenFilter
 from .options import Options
-from .session import Connection, Session
+from .session import POST_SECONDS, Connection, Session
 
 __all__ = ["Changes"]
 
@@ -50,6 +51,7 @@ class Changes:
         self._closed = False
         session.renewed = self._resubscribe
         session.ended = self._lose
+        begin_anew_after_fork(self)
 
     def listen(self, wanted: Mapping[str, Any], timeout: float | None) -> Listener:
         """Open a listener for what is wanted, in the words of ``subscriptions/listen``.
@@ -66,10 +68,10 @@ class Changes:
         if self._session.connection().modern:
             try:
                 return self._open_modern(chosen, self._options.timeout if timeout is None else timeout)
-            except MCPError:
+            except (MCPError, HTTPStatusError):
                 if self._session.connection().modern:
                     raise  # else another server has taken its place, which was found out by this refusal
-        return self._open_legacy(chosen)
+        return self._open_legacy(chosen, timeout)
 
     def notified(self, message: Message) -> None:
         """Give a notification of a legacy server to those who wait for it."""
@@ -90,7 +92,7 @@ class Changes:
         def run(cancel: Cancel, post: Callable[[Message], None]) -> None:
             def take(message: Message) -> None:
                 post(message)
-                self._incoming.notice(message)
+                self._incoming.notice_aside(message)
 
             params = {"notifications": wanted.wanted}
             self._calls.perform(
@@ -102,18 +104,19 @@ class Changes:
         listener.open(timeout)
         return listener
 
-    def _open_legacy(self, wanted: ListenFilter) -> Listener:
+    def _open_legacy(self, wanted: ListenFilter, timeout: float | None) -> Listener:
         honoured = wanted.honoured_by(self._capabilities())
         listener = Listener(wanted, None, self._leave, self._look)
+        # At once: a session that is renewed meanwhile is asked for all that somebody wants.
+        listener.open(None, honoured)
         self._keep(listener)
         try:
             self._session.listen()
             for uri in honoured.get("resourceSubscriptions", ()):
-                self._calls.perform(Call(method="resources/subscribe", params={"uri": uri}))
+                self._calls.perform(Call(method="resources/subscribe", params={"uri": uri}, timeout=timeout))
         except BaseException:
-            self._drop(listener)
+            listener.close()
             raise
-        listener.open(None, honoured)
         return listener
 
     def _keep(self, listener: Listener) -> None:
@@ -149,16 +152,24 @@ class Changes:
         """End the subscriptions of a legacy listener that no other one has."""
         self._drop(listener)
         mine = set(listener.honoured.get("resourceSubscriptions", ())) - self._subscribed()
-        if self._closed or self._session.current is None:
+        connection = self._session.current
+        if self._closed or connection is None or connection.modern or connection.transport.failed:
             return
-        for uri in sorted(mine):
-            self._unsubscribe(uri)
-
-    def _unsubscribe(self, uri: str) -> None:
         try:
-            self._calls.perform(Call(method="resources/unsubscribe", params={"uri": uri}))
+            for uri in sorted(mine):
+                # In this session or not at all: another one knows nothing of it.
+                self._calls.send(
+                    connection, Call(method="resources/unsubscribe", params={"uri": uri}, timeout=POST_SECONDS)
+                )
         except (ClientError, MCPError) as error:
             logger.info("%s could not be told that nobody listens any more: %s", self._session.address, error)
+
+    def begin_anew(self) -> None:
+        """End the listeners of the other process in a forked one: what reads for them is there."""
+        self._lock = threading.Lock()
+        listeners, self._listeners = list(self._listeners), {}
+        for listener in listeners:
+            listener.begin_anew()
 
     def _resubscribe(self, connection: Connection) -> None:
         for uri in sorted(self._subscribed()):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..exceptions import HeaderMismatchError, RemoteProtocolError
 from ..protocol.meta import LOG_LEVELS
-from ..transport.base import Message
+from ..transport.base import Message, Transport
 from .answers import Answers
 from .cache import ResultCache
 from .calls import Call, Calls
@@ -19,7 +22,7 @@ from .changes import Changes
 from .inbox import Inbox
 from .incoming import Incoming
 from .listen import Listener
-from .options import Options
+from .options import MAX_TIMEOUT, Options
 from .relay import Relay
 from .results import (
     CallResult,
@@ -116,7 +119,7 @@ class Client:
         client_info: Mapping[str, Any] | None = None,
         protocol_version: str | None = None,
         timeout: float | None = 60.0,
-        max_timeout: float | None = 600.0,
+        max_timeout: float | None = MAX_TIMEOUT,
         probe_timeout: float = 5.0,
         elicit: Callable[[Any], Any] | None = None,
         sample: Callable[[Any], Any] | None = None,
@@ -162,12 +165,14 @@ class Client:
                 max_message_size=max_message_size,
             ),
         )
-        self._session = Session(transport, self._options, self._receive, open_old)
+        self._session = Session(transport, self._options, open_old)
         self._incoming = Incoming(self._session, self._options, self._notified)
         self._calls = Calls(self._session, self._options, self._incoming)
         self._changes = Changes(self._session, self._calls, self._incoming, self._options, lambda: self.capabilities)
         self._inbox = Inbox(self._receive, self._incoming.refuse)
-        transport.inbox = self._inbox.put
+        transport.inbox = _put_while_alive(self._inbox)
+        self._farewell = weakref.finalize(self, _let_go, [] if transport is target else self._session.transports)
+        self._farewell.atexit = False
         self._cache = ResultCache(shared=shared) if cache else None
         self._tools = KnownTools()
         self._discovery: tuple[Connection, Discovery] | None = None
@@ -190,12 +195,17 @@ class Client:
 
     def close(self) -> None:
         """End the connection within a bounded time; calls that wait raise ``ClientClosedError``, later ones too."""
+        self._farewell.detach()
         self._changes.close()
         self._session.close()
         self._inbox.close()
 
     def __enter__(self) -> Client:
-        self.connect()
+        try:
+            self.connect()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(
@@ -276,7 +286,9 @@ class Client:
         """
         if level not in LOG_LEVELS:
             raise ValueError(f"The level is one of: {', '.join(LOG_LEVELS)}")
-        self._session.set_log_level(level)
+        if not self._session.connection().modern:
+            self._calls.perform(Call(method="logging/setLevel", params={"level": level}))
+        self._session.note_log_level(level)
 
     # Lists
 
@@ -404,6 +416,7 @@ class Client:
             RemoteProtocolError: The result does not fit the output schema, or is no result.
             ClientError: There is no answer.
         """
+        _check_text("name of a tool", name)
         if arguments is not None and not isinstance(arguments, Mapping):
             raise TypeError(f"The arguments of a tool are a mapping, not {type(arguments).__name__}")
         call = Call(
@@ -465,6 +478,7 @@ class Client:
             MCPError: The server refuses; a modern one says by ``-32602`` that there is none.
             ClientError: There is no answer.
         """
+        _check_text("URI of a resource", uri)
         call = Call(method="resources/read", params={"uri": uri}, timeout=timeout, meta=meta, cancel=cancel)
         return self._result(self._fetch(call), ReadResult)
 
@@ -483,6 +497,7 @@ class Client:
             MCPError: The server refuses.
             ClientError: There is no answer.
         """
+        _check_text("name of a prompt", name)
         params: dict[str, Any] = {"name": name}
         if arguments is not None:
             params["arguments"] = dict(arguments)
@@ -534,6 +549,7 @@ class Client:
             MCPError: The server refuses.
             ClientError: There is no answer.
         """
+        _check_text("method", method)
         call = Call(
             method=method,
             params=dict(params or {}),
@@ -573,6 +589,8 @@ class Client:
             MCPError: The server refuses.
             ClientError: There is no answer.
         """
+        if isinstance(resources, str):
+            raise TypeError("The resources are a list of URIs, not one string")
         return self._changes.listen(
             {
                 "toolsListChanged": tools_list_changed,
@@ -605,6 +623,34 @@ class Client:
         if raw.get("resultType") == "input_required":
             return _read(InputRequiredResult.from_wire, raw)
         return _read(kind.from_wire, raw)
+
+
+def _check_text(what: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"The {what} is a string, not {type(value).__name__}")
+
+
+def _put_while_alive(inbox: Inbox) -> Callable[[Message], None]:
+    """Give what a transport's threads call without keeping the client alive."""
+    reference = weakref.ref(inbox)
+
+    def put(message: Message) -> None:
+        found = reference()
+        if found is not None:
+            found.put(message)
+
+    return put
+
+
+def _let_go(transports: Sequence[Transport]) -> None:
+    """Close the transports of a client that nobody has closed, aside: it may take a moment.
+
+    A process is not waited for here: it ends with its transport.
+    """
+    for transport in transports:
+        if transport.kind in ("http", "sse"):
+            with suppress(RuntimeError):  # at the end of this process no thread can be started
+                threading.Thread(target=transport.close, name="mcp-client-farewell", daemon=True).start()
 
 
 def _is_same(one: Connection, other: Connection) -> bool:

@@ -6,8 +6,10 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from ..transport.base import Message
+from .forks import begin_anew_after_fork
 
 __all__ = ["Inbox"]
 
@@ -40,19 +42,26 @@ class Inbox:
         self._thread: threading.Thread | None = None
         self._questions = 0
         self._closed = False
+        begin_anew_after_fork(self)
 
     def put(self, message: Message) -> None:
         """Take a message; this never blocks."""
+        is_question = "method" in message and "id" in message
         with self._wake:
-            if self._closed:
+            # At once: what is being worked off may itself wait for what the server does when it is answered.
+            if self._closed or (is_question and self._ask_aside(message)):
                 return
             if len(self._waiting) == MAX_WAITING:
                 logger.warning("Notifications come faster than they are worked off; the oldest are dropped")
             self._waiting.append(message)
             self._wake.notify()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="mcp-client-inbox", daemon=True)
-                self._thread.start()
+                self._thread = _start(self._work, "mcp-client-inbox")
+
+    def begin_anew(self) -> None:
+        """Forget the threads, and what they had locked, in a forked process."""
+        self._wake = threading.Condition()
+        self._thread, self._questions = None, 0
 
     def close(self) -> None:
         """Take nothing more, and wait a moment for what runs."""
@@ -66,10 +75,9 @@ class Inbox:
 
     def _work(self) -> None:
         while (message := self._next()) is not None:
-            if "method" in message and "id" in message:
-                self._ask_aside(message)
-            else:
-                self._give(self._receive, message)
+            # A question is here because it could not be answered at once.
+            is_question = "method" in message and "id" in message
+            self._give(self._refuse if is_question else self._receive, message)
 
     def _next(self) -> Message | None:
         with self._wake:
@@ -80,15 +88,12 @@ class Inbox:
             self._thread = None
             return None
 
-    def _ask_aside(self, question: Message) -> None:
-        with self._wake:
-            busy = self._questions >= MAX_QUESTIONS
-            if not busy:
-                self._questions += 1
-        if busy:
-            self._give(self._refuse, question)
-        else:
-            threading.Thread(target=self._answer, args=(question,), name="mcp-client-question", daemon=True).start()
+    def _ask_aside(self, question: Message) -> bool:
+        """Answer a question in a thread of its own; say whether there was one to be had."""
+        if self._questions >= MAX_QUESTIONS or _start(partial(self._answer, question), "mcp-client-question") is None:
+            return False
+        self._questions += 1
+        return True
 
     def _answer(self, question: Message) -> None:
         try:
@@ -101,5 +106,16 @@ class Inbox:
     def _give(take: Callable[[Message], None], message: Message) -> None:
         try:
             take(message)
-        except Exception:  # nobody is there to get it
+        except BaseException:  # nobody is there to get it
             logger.exception("Working off a message of the server failed")
+
+
+def _start(work: Callable[[], None], name: str) -> threading.Thread | None:
+    """Start a thread, ``None`` where the system has none left."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        logger.warning("A message of the server waits: no thread can be started")
+        return None
+    return thread

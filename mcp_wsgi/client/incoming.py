@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack
 
-from ..exceptions import ClientClosedError, InternalError, MCPError, MethodNotFoundError
+from ..exceptions import ClientError, InternalError, MCPError, MethodNotFoundError
 from ..protocol.jsonrpc import error_response, result_response
-from ..transport.base import Deadline, Message
-from .meanwhile import Meanwhile
+from ..transport.base import Deadline, Message, Transport
+from .meanwhile import Meanwhile, token_of
 from .options import Options
 from .relay import Relay
 from .results import LogMessage
-from .session import POST_SECONDS, Connection, Session
+from .session import POST_SECONDS, Session
 
 __all__ = ["Incoming"]
 
@@ -33,23 +33,26 @@ class Incoming:
         self._session = session
         self._options = options
         self._notified = notified
-        #: The requests on their way whose progress is wanted, by their ids.
-        self.reporting: dict[int, Meanwhile] = {}
+        #: The requests on their way, by their ids.
+        self.under_way: dict[int, Meanwhile] = {}
 
     def receive(self, message: Message) -> None:
         """Take a message that belongs to no request."""
         if "method" not in message:
             return
         if "id" in message:
-            connection = self._session.connection()
-            self.answer(connection, message)
+            # Which request it is about is not said: the time of none goes on while somebody thinks.
+            with ExitStack() as pauses:
+                for meanwhile in list(self.under_way.values()):
+                    pauses.enter_context(meanwhile.paused())
+                self.answer(self._session.legacy_transport, message)
             return
         if message["method"] == "notifications/progress":
             params = message.get("params")
-            token = params.get("progressToken") if isinstance(params, Mapping) else None
-            meanwhile = self.reporting.get(token) if isinstance(token, int) else None
-            if meanwhile is not None:
-                meanwhile.take_aside(message)
+            token = token_of(params) if isinstance(params, Mapping) else None
+            reported = None if token is None else self.under_way.get(token)
+            if reported is not None:
+                reported.take_aside(message)
                 return
         self.notice(message)
 
@@ -57,36 +60,52 @@ class Incoming:
         """Tell the client of a notification."""
         params = message.get("params")
         if message["method"] == "notifications/message" and self._options.on_log is not None:
-            with suppress(ValueError):  # it has no level: no log message
-                self._options.on_log(LogMessage.from_wire(params if isinstance(params, Mapping) else {}))
+            try:
+                logged = LogMessage.from_wire(params if isinstance(params, Mapping) else {})
+            except ValueError:
+                pass  # it has no level: no log message
+            else:
+                self._options.on_log(logged)
         self._notified(message)
         if self._options.on_notification is not None:
             self._options.on_notification(message)
+
+    def notice_aside(self, message: Message) -> None:
+        """Tell the client of a notification in a thread where nobody is to get what its functions raise."""
+        try:
+            self.notice(message)
+        except BaseException:
+            logger.exception("Working off a message of the server failed")
 
     def relayed(self, relay: Relay, message: Message) -> None:
         """Tell the other client that a call is made for, else this one, of a notification."""
         if not relay.takes(message):
             self.notice(message)
 
-    def answer(self, connection: Connection, question: Message) -> None:
-        """Answer a request of a legacy server; in the modern era servers send none.
+    def answer(self, transport: Transport | None, question: Message) -> None:
+        """Answer a request of a legacy server; in the modern era servers send none, and ``transport`` is ``None``.
 
         "The server MUST NOT send JSON-RPC requests" (2026-07-28, basic/transports/streamable-http).
         """
-        if connection.modern:
+        if transport is None:
             logger.warning(
                 "%s sent a request, which no server of this protocol version may; ignored", self._session.address
             )
             return
-        with suppress(ClientClosedError):
-            connection.transport.post(self._answer_to(question), Deadline(POST_SECONDS))
+        self._post(transport, self._answer_to(question))
 
     def refuse(self, question: Message) -> None:
         """Refuse a question because too many are being answered."""
-        connection = self._session.connection()
-        if not connection.modern:
-            busy = error_response(question["id"], InternalError("The client is busy with other questions"))
-            connection.transport.post(busy, Deadline(POST_SECONDS))
+        transport = self._session.legacy_transport
+        if transport is not None:
+            self._post(transport, error_response(question["id"], InternalError("The client answers other questions")))
+
+    def _post(self, transport: Transport, answer: Message) -> None:
+        """Send an answer. What becomes of it is no failure of the request that may wait in the same thread."""
+        try:
+            transport.post(answer, Deadline(POST_SECONDS))
+        except ClientError as error:
+            logger.info("%s did not take an answer: %s", self._session.address, error)
 
     def _answer_to(self, question: Message) -> Message:
         method, handlers = question["method"], self._options.answers

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from ..exceptions import ClientClosedError, ClientError, MCPError, RequestCancelledError, RequestTimeoutError
+from ..exceptions import ClientClosedError, RequestCancelledError, RequestTimeoutError, TransportError
 from ..transport.base import Message
 from .cancel import Cancel
 from .results import Change
@@ -126,12 +126,15 @@ class Listener:
             return
         self._thread = threading.Thread(target=self._work, name="mcp-client-listen", daemon=True)
         self._thread.start()
-        with self._ready:
-            self._ready.wait_for(lambda: self._is_open or self._over, timeout)
-            is_open, failure = self._is_open, self._failure
-        if not is_open:
+        try:
+            with self._ready:
+                self._ready.wait_for(lambda: self._is_open or self._over, timeout)
+                if not self._is_open:
+                    late = RequestTimeoutError("The server has not acknowledged the subscription in time")
+                    raise self._failure or late
+        except BaseException:
             self.close()
-            raise failure or RequestTimeoutError("The server has not acknowledged the subscription in time")
+            raise
 
     def post(self, message: Message) -> None:
         """Take a notification of the server."""
@@ -208,6 +211,12 @@ class Listener:
         self._finish(error)
         self._cancel.cancel()
 
+    def begin_anew(self) -> None:
+        """End the subscription in a forked process, in which nothing is read for it."""
+        self._ready, self._thread, self._look = threading.Condition(), None, None
+        if not self._over:
+            self._over, self._failure = True, TransportError("Nothing is heard in a forked process; listen there anew")
+
     def __enter__(self) -> Listener:
         return self
 
@@ -231,6 +240,6 @@ class Listener:
             self._run(self._cancel, self.post)
         except (RequestCancelledError, ClientClosedError) as error:
             failure = None if self._cancel.cancelled else error
-        except (MCPError, ClientError) as error:
+        except Exception as error:  # noqa: BLE001 - also what a caller's authentication raises
             failure = error
         self._finish(failure)

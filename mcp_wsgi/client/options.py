@@ -11,7 +11,10 @@ from ..protocol.meta import LOG_LEVELS
 from .answers import Answers
 from .results import LogMessage, Progress
 
-__all__ = ["Options"]
+__all__ = ["MAX_TIMEOUT", "Options"]
+
+#: The most that a call takes where nothing else is said, in seconds.
+MAX_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +30,7 @@ class Options:
     verdicts: MutableMapping[str, str]
     protocol_version: str | None = None
     timeout: float | None = 60.0
-    max_timeout: float | None = 600.0
+    max_timeout: float | None = MAX_TIMEOUT
     probe_timeout: float = 5.0
     log_level: str | None = None
     on_progress: Callable[[Progress], object] | None = None
@@ -51,6 +54,13 @@ class Options:
                 raise ConfigurationError(f"{name} must be at least 1")
         if self.log_level is not None and self.log_level not in LOG_LEVELS:
             raise ConfigurationError(f"log_level is one of: {', '.join(LOG_LEVELS)}")
+
+    @property
+    def longest(self) -> float | None:
+        """How long a call may take in all, in seconds: as said or, where only a longer silence was said, that."""
+        if self.timeout is None or self.max_timeout != MAX_TIMEOUT:
+            return self.max_timeout
+        return max(self.timeout, MAX_TIMEOUT)
 
     @property
     def wants_inbox(self) -> bool:

@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from ..exceptions import ClientClosedError, ClientError, MCPError, NegotiationError
-from ..protocol.jsonrpc import notification, request
-from ..protocol.meta import build_meta
-from ..transport.base import Deadline, Exchange, Message, Transport
-from .errors import error_from_wire
-from .negotiation import Discover, Handshake, Negotiation, OldTransport, Settled, Step
+from ..exceptions import ClientError, MCPError
+from ..transport.base import Transport
+from .connecting import Connection, Connector
+from .forks import begin_anew_after_fork
 from .options import Options
 
 __all__ = ["POST_SECONDS", "Connection", "Session"]
 
 logger = logging.getLogger("mcp_wsgi.client")
 
-#: What is remembered of a server that speaks only the transport of 2024-11-05.
-_OLD = "sse"
-#: The kinds of transport whose address is the same server tomorrow.
-_LASTING = ("http", "stdio")
 #: A message that nobody waits for has this long, in seconds, to be sent.
 POST_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
-    """Hold what was agreed with a server.
-
-    Attributes:
-        transport: The way to it.
-        version: The protocol version.
-        modern: Its era.
-        verified: Whether the server itself has said so to this client; else it is pinned or remembered.
-        info: The result of ``server/discover`` or ``initialize``, where there was one.
-        meta: What every request says in ``_meta`` in the modern era.
-    """
-
-    transport: Transport
-    version: str
-    modern: bool
-    verified: bool
-    info: Mapping[str, Any] | None
-    meta: Mapping[str, Any]
 
 
 class Session:
@@ -56,7 +27,6 @@ class Session:
     Args:
         transport: The way to the server.
         options: Those of the client.
-        receive: Called with each message of the server that comes while a connection is made.
         open_old_transport: Makes the transport of 2024-11-05, where there may be one.
     """
 
@@ -64,34 +34,45 @@ class Session:
         self,
         transport: Transport,
         options: Options,
-        receive: Callable[[Message], None],
         open_old_transport: Callable[[], Transport] | None = None,
     ) -> None:
-        self.ids = itertools.count(1)
-        self._given = transport
-        self._transport = transport
+        self._connector = Connector(transport, options, open_old_transport)
         self._options = options
-        self._receive = receive
-        self._open_old_transport = open_old_transport
         self._lock = threading.RLock()
         self._connection: Connection | None = None
-        self._closed = False
-        self._inbox_wanted = options.wants_inbox
-        self._log_level = options.log_level
         #: Called after a legacy session took the place of another one, which has forgotten its subscriptions.
         self.renewed: Callable[[Connection], None] | None = None
         #: Called after a connection was given up, and what a legacy server was asked to tell with it.
         self.ended: Callable[[Connection], None] | None = None
+        begin_anew_after_fork(self)
 
     @property
     def address(self) -> str:
         """What names the server."""
-        return self._given.address
+        return self._connector.given.address
+
+    @property
+    def ids(self) -> Iterator[int]:
+        """The ids of requests, each given once."""
+        return self._connector.ids
+
+    @property
+    def transports(self) -> list[Transport]:
+        """The transports that are to be closed."""
+        return self._connector.transports
 
     @property
     def current(self) -> Connection | None:
         """The connection, where there is one."""
         return self._connection
+
+    @property
+    def legacy_transport(self) -> Transport | None:
+        """The way to a server that may send requests, also while the handshake goes on; ``None`` for a modern one."""
+        shaking, connection = self._connector.shaking, self._connection
+        if shaking is not None or connection is None:
+            return shaking
+        return None if connection.modern else connection.transport
 
     def connection(self) -> Connection:
         """Give the connection; it is made where there is none.
@@ -101,22 +82,23 @@ class Session:
             MCPError: The server refuses.
         """
         found = self._connection
-        if found is not None and not self._closed:
+        if found is not None and not self._connector.closed:
             return found
         with self._lock:
-            if self._connection is None or self._closed:
-                self._connection = self._connect(self._remembered())
+            if self._connection is None or self._connector.closed:
+                self._connection = self._connector.connect(self._remembered())
             return self._connection
 
-    def reconsider(self, old: Connection, *, patient: bool = False) -> Connection | None:
+    def reconsider(self, old: Connection, patience: float | None = None) -> Connection | None:
         """Ask the server anew which version it speaks, after a refusal that makes it doubtful.
 
         Args:
             old: The connection.
-            patient: Whether the server may be silent as long as in any call, because it may only be busy.
+            patience: How long the server may be silent, in seconds, where it may only be busy.
 
         Returns:
-            The new connection; ``None`` where the server says what it said before.
+            The connection for a second attempt: another version, or another legacy session. ``None`` where the server
+            says what it said before.
         """
         with self._lock:
             if self._connection is not old:
@@ -124,14 +106,14 @@ class Session:
             if self._options.protocol_version is not None:
                 return None
             try:
-                new = self._connect(None, patient=patient)
+                new = self._connector.connect(None, patience)
             except (ClientError, MCPError):
                 logger.info("%s could not be asked again which version it speaks", self.address)
+                if not old.modern:  # the attempt has ended its session
+                    self._lose(old)
                 return None
-            self._connection = new
-            if not new.modern and self.renewed is not None:
-                self.renewed(new)
-            return new if (new.version, new.modern) != (old.version, old.modern) else None
+            self._replace(old, new)
+            return new if (new.version, new.modern) != (old.version, old.modern) or not new.modern else None
 
     def confirm(self, old: Connection) -> None:
         """Take note that the server speaks the version that was remembered or pinned."""
@@ -143,11 +125,13 @@ class Session:
         """Begin a new legacy session in place of one that the server no longer knows."""
         with self._lock:
             if self._connection is old:
-                self._connection = None
-                old.transport.restart()
-                self._connection = self._connect(old.version)
-                if self.renewed is not None:
-                    self.renewed(self._connection)
+                try:
+                    old.transport.restart()
+                    new = self._connector.connect(old.verdict)
+                except BaseException:
+                    self._lose(old)
+                    raise
+                self._replace(old, new)
         return self.connection()
 
     def drop(self, old: Connection) -> None:
@@ -156,170 +140,64 @@ class Session:
         What was only remembered of such a server is forgotten: it may be a legacy one, which is silent or dies.
         """
         with self._lock:
-            if self._connection is old and not self._closed:
-                self._connection = None
+            if self._connection is old and not self._connector.closed:
                 if not old.verified and self._options.protocol_version is None:
                     self._options.verdicts.pop(self.address, None)
-                self._give_up(old)
+                old.transport.restart()
+                self._lose(old)
 
     def forget(self) -> None:
         """Forget what is remembered of the server; the next request asks it."""
         with self._lock:
             self._options.verdicts.pop(self.address, None)
-            old, self._connection = self._connection, None
+            old = self._connection
             if old is not None:
-                self._give_up(old)
+                old.transport.restart()
+                self._lose(old)
 
-    def _give_up(self, old: Connection) -> None:
-        old.transport.restart()
+    def _lose(self, old: Connection) -> None:
+        self._connection = None
         if self.ended is not None:
             self.ended(old)
 
+    def _replace(self, old: Connection, new: Connection) -> None:
+        """Put another connection in the place of one; what a legacy server was asked to tell is asked for again."""
+        self._connection = new
+        if new.modern:
+            if not old.modern and self.ended is not None:
+                if new.transport.kind == "http":
+                    new.transport.restart()  # the stream of the session that is over
+                self.ended(old)
+        elif self.renewed is not None:
+            self.renewed(new)
+
     def listen(self) -> None:
         """Hear what a legacy server sends outside of requests, from now on and after each new beginning."""
-        with self._lock:
-            self._inbox_wanted = True
-            connection = self.connection()
-            if not connection.modern:
-                connection.transport.open_inbox()
+        self._connector.inbox_wanted = True
+        connection = self.connection()
+        if not connection.modern:
+            connection.transport.open_inbox()
 
-    def set_log_level(self, level: str) -> None:
-        """Ask for log messages of this level and above, from the next request on.
-
-        Raises:
-            MCPError: A legacy server does not send any.
-            ClientError: It cannot be asked.
-        """
+    def note_log_level(self, level: str) -> None:
+        """Ask for log messages of this level and above, from the next request or the next legacy session on."""
         with self._lock:
-            connection = self.connection()
-            if not connection.modern:
-                self._set_legacy_level(connection.transport, level)
-            self._log_level = level
-            if connection.modern:
-                self._connection = replace(connection, meta=self._meta(connection.version))
+            self._connector.log_level = level
+            connection = self._connection
+            if connection is not None and connection.modern:
+                self._connection = replace(connection, meta=self._connector.meta(connection.version))
 
     def close(self) -> None:
         """End the connection; whoever waits gets ``ClientClosedError``."""
-        self._closed = True  # without the lock: a thread that holds it may be waiting for the server
-        self._transport.close()
-        if self._given is not self._transport:
-            self._given.close()
+        self._connector.close()  # without the lock: a thread that holds it may be waiting for the server
+
+    def begin_anew(self) -> None:
+        """Make a connection of its own in a forked process, whose threads are gone and may have held the lock."""
+        self._lock = threading.RLock()
+        self._connector.shaking = None
+        self._connection = None
 
     def _remembered(self) -> str | None:
-        return self._options.verdicts.get(self.address)
-
-    def _connect(self, remembered: str | None, *, patient: bool = False) -> Connection:
-        if remembered is not None and remembered.partition(" ")[0] == _OLD:
-            try:
-                return self._negotiate(remembered.partition(" ")[2], old=True)
-            except (ClientError, MCPError):
-                self._leave_old_transport()
-                remembered = None
-        try:
-            return self._negotiate(remembered, patient=patient)
-        except (MCPError, NegotiationError):
-            if self._options.protocol_version is None:
-                self._options.verdicts.pop(self.address, None)
-            raise
-
-    def _negotiate(self, remembered: str | None, *, old: bool = False, patient: bool = False) -> Connection:
-        if old:
-            self._take_old_transport()
-        negotiation = Negotiation(
-            pinned=self._options.protocol_version,
-            remembered=remembered,
-            restartable=self._transport.kind == "stdio",
-            old_transport=self._transport.kind == "http" and self._open_old_transport is not None,
-        )
-        step = negotiation.start()
-        while not isinstance(step, Settled):
-            self._check_open()
-            try:
-                answer = self._perform(step, patient=patient)
-            except ClientError as error:
-                if isinstance(step, OldTransport):
-                    self._leave_old_transport()
-                step = negotiation.failed(error)
-            else:
-                step = negotiation.answered(answer)
-        return self._settle(step)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClientClosedError("The client is closed")
-
-    def _take_old_transport(self) -> None:
-        if self._transport is self._given:
-            assert self._open_old_transport is not None  # noqa: S101 - for the type checker: the callers looked
-            self._transport = self._open_old_transport()
-            self._transport.inbox = self._given.inbox
-            if self._closed:  # close() has not seen it
-                self._transport.close()
-
-    def _leave_old_transport(self) -> None:
-        if self._transport is not self._given:
-            self._transport.close()
-            self._transport = self._given
-
-    def _perform(self, step: Step, *, patient: bool) -> Message:
-        if isinstance(step, Discover):
-            message = request(next(self.ids), "server/discover", {"_meta": self._meta(step.version)})
-            return self._ask(message, self._options.timeout if patient else self._options.probe_timeout)
-        if isinstance(step, OldTransport):
-            self._take_old_transport()
-        elif isinstance(step, Handshake) and step.restart:
-            self._transport.restart()
-        self._transport.adopt(None)
-        params = {
-            "protocolVersion": step.version,
-            "capabilities": self._options.answers.capabilities(step.version),
-            "clientInfo": dict(self._options.client_info),
-        }
-        return self._ask(request(next(self.ids), "initialize", params), self._options.timeout)
-
-    def _ask(self, message: Message, timeout: float | None) -> Message:
-        deadline = Deadline(timeout, self._options.max_timeout)
-        return self._transport.request(message, Exchange(deadline, on_message=self._receive))
-
-    def _meta(self, version: str) -> dict[str, Any]:
-        options = self._options
-        return build_meta(
-            version=version,
-            capabilities=options.answers.capabilities(version),
-            client_info=options.client_info,
-            log_level=self._log_level,
-        )
-
-    def _settle(self, settled: Settled) -> Connection:
-        transport = self._transport
-        if not settled.modern:
-            self._begin_legacy(settled)
-        if self._given.kind in _LASTING and self._options.protocol_version is None:
-            version = settled.version if transport.kind in _LASTING else f"{_OLD} {settled.version}"
-            self._options.verdicts[self.address] = version
-        return Connection(
-            transport=transport,
-            version=settled.version,
-            modern=settled.modern,
-            verified=settled.result is not None,
-            info=settled.result,
-            meta=self._meta(settled.version) if settled.modern else {},
-        )
-
-    def _begin_legacy(self, settled: Settled) -> None:
-        """Say that the handshake is over (2025-11-25, basic/lifecycle), and ask for what the client wants to hear."""
-        transport, options = self._transport, self._options
-        transport.adopt(settled.version)
-        transport.post(notification("notifications/initialized"), Deadline(options.timeout))
-        if self._inbox_wanted:
-            transport.open_inbox()
-        capabilities = (settled.result or {}).get("capabilities")
-        if self._log_level is not None and isinstance(capabilities, Mapping) and "logging" in capabilities:
-            self._set_legacy_level(transport, self._log_level)
-
-    def _set_legacy_level(self, transport: Transport, level: str) -> None:
-        message = request(next(self.ids), "logging/setLevel", {"level": level})
-        deadline = Deadline(self._options.timeout, self._options.max_timeout)
-        answer = transport.request(message, Exchange(deadline, on_message=self._receive))
-        if "error" in answer:
-            raise error_from_wire(answer["error"])
+        if self._options.protocol_version is not None:
+            return None
+        found: object = self._options.verdicts.get(self.address)
+        return found if isinstance(found, str) else None
