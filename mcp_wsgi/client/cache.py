@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..exceptions import EncodeError, ParseError
 from ..protocol.codec import decode, encode
 from ..protocol.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
+from .forks import begin_anew_after_fork
 from .results import result_type
 from .wire import get_integer, get_mapping, get_text
 
@@ -86,6 +87,11 @@ class ResultCache:
         # "If the first page [...] has `cacheScope: "private"`, all subsequent pages for that request MUST also be
         # treated as `"private"`" (SEP-2549): the cursors that continue such pages, for shared clients.
         self._private: OrderedDict[tuple[str, str | None], None] = OrderedDict()
+        begin_anew_after_fork(self)
+
+    def begin_anew(self) -> None:
+        """Take another lock in a forked process."""
+        self._lock = threading.Lock()
 
     def moment(self) -> int:
         """Name this moment, for :meth:`put`: take it before the request is sent."""

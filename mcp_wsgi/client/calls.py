@@ -179,7 +179,7 @@ class Calls:
             self._doubts.unanswered()
             raise
         else:
-            self._doubts.answered()
+            self._doubts.answered(call.method)
             if connection.modern and not connection.verified and "resultType" in result:
                 self._session.confirm(connection)
             return connection, result

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from ..errors import ErrorCode
-from ..exceptions import HTTPStatusError, MCPError, UnauthorizedError
+from ..exceptions import HTTPStatusError, MCPError
+from .forks import begin_anew_after_fork
 from .session import Connection
 
 __all__ = ["Doubts", "has_lost_session"]
@@ -18,6 +19,8 @@ _PROOF = (ErrorCode.HEADER_MISMATCH, ErrorCode.MISSING_CLIENT_CAPABILITY)
 _VERSION_CODES = (*_PROOF, ErrorCode.UNSUPPORTED_PROTOCOL_VERSION)
 #: What a legacy server says, with HTTP 400, to a request whose session it does not know.
 _NO_SESSION = (ErrorCode.INVALID_REQUEST, -32000)
+#: What says who may call, how often and how much, and nothing of how.
+_NO_QUESTION = frozenset({401, 403, 408, 413, 429, 431})
 #: What servers of both eras say is looked into once, and again after this many seconds.
 SETTLED_SECONDS = 60.0
 #: The codes of JSON-RPC itself and of its servers; any other is the application's, and no question of the era.
@@ -39,11 +42,12 @@ class Doubts:
         self._lock = threading.Lock()
         self._settled: dict[tuple[str, int], float] = {}
         self._unanswered = 0
+        begin_anew_after_fork(self)
 
     def arise(self, connection: Connection, method: str, error: MCPError | HTTPStatusError) -> bool:
         """Say whether a refusal may come from a server of the other era, so that it is asked which one it is."""
         if isinstance(error, HTTPStatusError):
-            return 400 <= error.status < 500 and not isinstance(error, UnauthorizedError)
+            return 400 <= error.status < 500 and error.status not in _NO_QUESTION
         if not connection.modern:
             return error.code in _VERSION_CODES
         if error.code in _PROOF or error.code not in _RESERVED:
@@ -69,9 +73,16 @@ class Doubts:
         """Take note that a request had no answer."""
         self._unanswered += 1
 
-    def answered(self) -> None:
-        """Take note that the server answers."""
+    def answered(self, method: str = "") -> None:
+        """Take note that the server answers, and so knows the method."""
         self._unanswered = 0
+        if self._settled:
+            with self._lock:
+                self._settled.pop((method, ErrorCode.METHOD_NOT_FOUND), None)
+
+    def begin_anew(self) -> None:
+        """Take another lock in a forked process."""
+        self._lock = threading.Lock()
 
     def is_silent(self, connection: Connection) -> bool:
         """Say whether the server has been silent for so long that it is asked anew. A busy one has its chance first."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..protocol.param_headers import ParamHeader, collect_param_headers
+from .forks import begin_anew_after_fork
 from .results import CallResult, ToolInfo
 from .schemas import output_checker
 
@@ -34,6 +35,11 @@ class KnownTools:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tools: dict[str, KnownTool] = {}
+        begin_anew_after_fork(self)
+
+    def begin_anew(self) -> None:
+        """Take another lock in a forked process."""
+        self._lock = threading.Lock()
 
     def remember(self, tools: Iterable[ToolInfo], *, mirrored: bool) -> None:
         """Take note of listed tools, in place of what was known under their names.
