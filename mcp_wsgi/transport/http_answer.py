@@ -69,7 +69,10 @@ class Answer:
             if inflater is None:
                 yield data
             else:
-                yield from inflater.feed(data)
+                # Few bytes may become many, so it is not only between reads that time passes.
+                for piece in inflater.feed(data):
+                    self._watch.check()
+                    yield piece
 
     def _read(self) -> bytes:
         try:

@@ -12,7 +12,7 @@ from ..protocol.codec import decode
 from ..protocol.jsonrpc import Response, parse_message
 from .base import Message
 
-__all__ = ["LOGGER", "Inflater", "Inquiry", "media_type", "read_messages", "shown"]
+__all__ = ["LOGGER", "Faults", "Inflater", "Inquiry", "media_type", "read_messages", "shown"]
 
 #: Warnings of the client side go here.
 LOGGER = logging.getLogger("mcp_wsgi.client")
@@ -41,6 +41,21 @@ def read_messages(data: bytes) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+class Faults:
+    """Log what is wrong with what a server sends, but no more than a few of it: it may be all that it sends."""
+
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def log(self, text: str, *details: str) -> None:
+        """Log a fault."""
+        self._count += 1
+        if self._count <= _LOGGED:
+            LOGGER.warning(text, *details)
+
+
 class Inquiry:
     """Hold a request that waits for its answer, and say which message that is.
 
@@ -54,7 +69,7 @@ class Inquiry:
     def __init__(self, request_id: str | int, tell: Callable[[Message], None]) -> None:
         self._id = request_id
         self._tell = tell
-        self._faults = 0
+        self._faults = Faults()
 
     def take_own(self, data: bytes) -> Message:
         """Read the body of the request's own answer. An error in it is the request's whatever its id says.
@@ -84,7 +99,7 @@ class Inquiry:
         try:
             values = read_messages(data.encode("utf-8"))
         except ParseError as error:
-            self._log("An event of the server is skipped: %s", error.message)
+            self._faults.log("An event of the server is skipped: %s", error.message)
             return None
         answer = None
         for value in values:
@@ -98,7 +113,7 @@ class Inquiry:
         except (InvalidRequestError, InvalidParamsError) as error:
             if own or (error.request_id == self._id and "method" not in value):
                 raise RemoteProtocolError(f"The answer is no JSON-RPC message: {error.message}") from None
-            self._log("A message of the server is skipped: %s", error.message)
+            self._faults.log("A message of the server is skipped: %s", error.message)
             return None
         if not isinstance(message, Response):
             if not own:
@@ -107,17 +122,12 @@ class Inquiry:
         if message.id == self._id and type(message.id) is type(self._id):
             return value  # type: ignore[no-any-return]
         if type(self._id) is int and message.id == str(self._id):
-            self._log("The server answers the request %s with its id as a string", str(self._id))
+            self._faults.log("The server answers the request %s with its id as a string", str(self._id))
             return {**value, "id": self._id}
         if message.error is not None and (own or message.id is None):
             return value  # type: ignore[no-any-return]
-        self._log("An answer to the unknown request %s is ignored", shown(str(message.id)))
+        self._faults.log("An answer to the unknown request %s is ignored", shown(str(message.id)))
         return None
-
-    def _log(self, text: str, detail: str) -> None:
-        self._faults += 1
-        if self._faults <= _LOGGED:
-            LOGGER.warning(text, detail)
 
 
 class Inflater:

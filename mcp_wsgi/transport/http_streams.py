@@ -14,7 +14,7 @@ from ..protocol.jsonrpc import Response, parse_message
 from ..protocol.sse import Event, EventDecoder, FramingError
 from .base import Deadline, Message
 from .http_answer import Answer
-from .http_messages import LOGGER, read_messages, shown
+from .http_messages import LOGGER, Faults, read_messages, shown
 from .watch import Watch
 
 __all__ = ["ATTEMPTS", "EVENT_STREAM", "Inbox", "Position", "iterate_events"]
@@ -92,6 +92,7 @@ class Inbox:
         self._deliver = deliver
         self._max_size = max_size
         self._position = Position()
+        self._faults = Faults()
         self._watch = Watch(Deadline(None), connect_timeout)
         self._opened = threading.Event()
         self._heard = False
@@ -160,10 +161,10 @@ class Inbox:
         try:
             for value in read_messages(data.encode("utf-8")):
                 if isinstance(parse_message(value), Response):
-                    LOGGER.warning("An answer on the server's event stream belongs to no request and is ignored")
+                    self._faults.log("An answer on the server's event stream belongs to no request and is ignored")
                 else:
                     self._deliver(value)
         except (ParseError, InvalidRequestError, InvalidParamsError) as error:
-            LOGGER.warning("A message of the server is skipped: %s", shown(error.message, 200))
+            self._faults.log("A message of the server is skipped: %s", shown(error.message, 200))
         except Exception:  # noqa: BLE001 - one that cannot be taken does not end the stream
             LOGGER.exception("A message of the server could not be taken")

@@ -35,6 +35,8 @@ MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _FOLLOWED = frozenset({307, 308})
 _PORTS = {"http": 80, "https": 443}
+#: How many cookies are kept, and how many characters of an answer may set some: more would fit into no request.
+_MOST_COOKIES, _LONGEST_COOKIES = 100, 16_384
 #: How many redirections are remembered.
 _MOVED = 16
 #: The headers that say what the message says, or how it is framed. A caller's own would make a liar of one of them.
@@ -210,11 +212,15 @@ class Wire:
                     response = _call_hooks(request, response, options)
         except FAULTS as error:
             raise explain(error, watch, self.address) from None
-        if "Set-Cookie" in response.headers:
-            extract_cookies_to_jar(  # type: ignore[no-untyped-call]
-                self._session.cookies, request, response.raw
-            )
+        if 0 < len(response.headers.get("Set-Cookie", "")) <= _LONGEST_COOKIES:
+            self._take_cookies(request, response)
         return Answer(response, watch, self.address)
+
+    def _take_cookies(self, request: requests.PreparedRequest, response: requests.Response) -> None:
+        cookies = self._session.cookies
+        extract_cookies_to_jar(cookies, request, response.raw)  # type: ignore[no-untyped-call]
+        if self._is_own and len(cookies) > _MOST_COOKIES:
+            cookies.clear()
 
     def _prepare(
         self, method: str, url: str, data: bytes | None, headers: Iterable[tuple[str, str]]

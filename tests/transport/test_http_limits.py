@@ -256,3 +256,12 @@ def test_a_name_that_is_not_found_and_a_port_that_nobody_has_are_said():
 def test_what_is_no_url_is_refused(url):
     with pytest.raises(ConfigurationError):
         HTTPTransport(url)
+
+
+def test_time_passes_while_few_bytes_become_many() -> None:
+    comments = gzip.compress(b":\n" * 40_000_000)  # less than a tenth of a megabyte
+    with scripted(always(plain(200, comments, "text/event-stream", {"Content-Encoding": "gzip"}))) as server:
+        start = time.monotonic()
+        with pytest.raises(RequestTimeoutError):
+            ask(server.url, timeout=0.2)
+        assert time.monotonic() - start < 1.0

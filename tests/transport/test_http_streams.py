@@ -343,6 +343,22 @@ def test_the_inbox_takes_messages_and_goes_on_after_each_end(caplog):
     assert "could not be taken" in caplog.text
 
 
+def test_what_is_wrong_on_the_stream_is_not_logged_without_end(caplog):
+    def script(count: int, got: Got, peer: Peer) -> None:
+        peer.send(stream_head())
+        for number in range(100):
+            peer.send(event(result(number)) + chunk(b"data: {\n\n"))
+        peer.send(event(legacy("ping", 3)))
+        peer.wait_for_end()
+
+    found: list[Any] = []
+    with scripted(Listening(script)) as server, no_leaks():
+        transport = opened(server.url, found.append)
+        until(lambda: found)
+        transport.close()
+    assert len(caplog.records) == 10
+
+
 @pytest.mark.parametrize(
     "answer",
     [plain(405), plain(404), plain(401), plain(400), plain(200, b"<html>", "text/html"), plain(204)],

@@ -190,6 +190,23 @@ def test_digest_authentication_sends_again_over_the_same_connection():
     assert server.connections == 1
 
 
+def test_a_server_cannot_set_cookies_without_end():
+    def script(got, peer):
+        number = got.json()["params"]["n"]
+        size = 20_000 if number == "big" else 1
+        peer.send(json_answer(result(got.id), headers={"Set-Cookie": f"c{number}={'x' * size}"}))
+
+    with scripted(script) as server:
+        transport = HTTPTransport(server.url)
+        for number in ["big", *range(150), "last"]:
+            transport.request(legacy(n=number), Exchange(Deadline(5)))
+        transport.close()
+    sent = [got.headers.get("cookie", "").count("=") for got in server.requests]
+    assert sent[:3] == [0, 0, 1]
+    assert max(sent) == 100
+    assert sent[-1] == 49
+
+
 def test_a_session_gives_its_settings_cookies_and_hooks_and_stays_open():
     hooked: list[int] = []
     with scripted(echo) as server, requests.Session() as session:
