@@ -14,7 +14,7 @@ from .exits import CommandFailed, Exit
 from .output import Output
 from .remote import Session, add_remote_parser, session_of
 from .showing import block_text, contents_text, show_result
-from .text import one_line
+from .text import on_its_line, one_line
 
 if TYPE_CHECKING:
     from ..client import CallResult, Progress, ReadResult
@@ -193,7 +193,7 @@ def _complete(arguments: argparse.Namespace) -> int:
             session.output.document(result.raw)
             return Exit.OK
         for value in result.values:
-            session.output.text(value)
+            session.output.text(on_its_line(value))
         if result.has_more or (result.total is not None and result.total > len(result.values)):
             session.output.note("There are more.")
     return Exit.OK

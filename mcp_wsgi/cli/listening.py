@@ -10,6 +10,7 @@ from .exits import CommandFailed, Exit
 from .options import seconds
 from .output import Output
 from .remote import add_remote_parser, session_of
+from .text import on_its_line
 
 if TYPE_CHECKING:
     from ..client import Change, Listener
@@ -72,4 +73,4 @@ def _tell(change: Change, output: Output) -> None:
         output.json_line(change.raw)
         return
     what = change.method.removeprefix("notifications/").replace("_", " ").replace("/", ": ")
-    output.text(f"{what} {change.uri}" if change.uri else what)
+    output.text(on_its_line(f"{what} {change.uri}" if change.uri else what))

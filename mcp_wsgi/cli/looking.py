@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .exits import CommandFailed, Exit
 from .remote import Session, add_remote_parser, session_of
 from .showing import signature
-from .text import first_line
+from .text import first_line, on_its_line
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -151,7 +151,7 @@ def _described(session: Session, found: dict[str, Sequence[Any] | None]) -> list
     ]
     for kind, entries in found.items():
         if entries is not None:
-            names = [_row(kind, entry)[0] for entry in entries]
+            names = [on_its_line(_row(kind, entry)[0]) for entry in entries]
             pairs.append((kind.capitalize(), "\n".join(names) or "none"))
     if client.instructions:
         pairs.append(("For models", client.instructions.strip()))

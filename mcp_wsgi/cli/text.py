@@ -7,7 +7,16 @@ import re
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-__all__ = ["first_line", "json_text", "one_line", "printable", "shorten", "without_query", "without_secrets"]
+__all__ = [
+    "first_line",
+    "json_text",
+    "on_its_line",
+    "one_line",
+    "printable",
+    "shorten",
+    "without_query",
+    "without_secrets",
+]
 
 # Besides the control characters of ASCII and Latin-1: what reorders text or hides in it, line separators, surrogates,
 # tags, and what is reserved for private use inside programs. Joiners stay: scripts and emoji need them.
@@ -29,6 +38,11 @@ def _escape(match: re.Match[str]) -> str:
 def printable(text: str) -> str:
     """Write what a terminal would obey, and what hides or reorders text, as escapes; keep line ends and tabs."""
     return _UNSAFE.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def on_its_line(text: str) -> str:
+    """Make a text printable that has a line of its own in a list: what would begin another is written as an escape."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def one_line(text: str) -> str:

@@ -346,6 +346,35 @@ def test_a_value_is_completed(ask: Any) -> None:
     assert (status, json.loads(out)["completion"]["values"]) == (0, ["grace"])
 
 
+def test_an_entry_of_a_server_cannot_pass_for_several(run: Any) -> None:
+    def odd(message: dict[str, Any]) -> dict[str, Any]:
+        results: dict[str, dict[str, Any]] = {
+            "initialize": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"completions": {}, "resources": {}},
+                "serverInfo": {"name": "odd", "version": "1"},
+            },
+            "completion/complete": {"completion": {"values": ["one\ntwo"]}},
+            "resources/list": {"resources": [{"uri": "a://b\nc://d", "name": "e"}]},
+            "resources/templates/list": {"resourceTemplates": []},
+        }
+        return {"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}
+
+    def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["REQUEST_METHOD"] != "POST":
+            start_response("405 Method Not Allowed", [])
+            return []
+        message = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        body = json.dumps(odd(message)).encode() if "id" in message else b""
+        start_response("200 OK" if body else "202 Accepted", [("Content-Type", "application/json")])
+        return [body]
+
+    with serving(application) as found:
+        pinned = ("--protocol-version", "2025-11-25")
+        assert run("complete", found, "prompt:p", "a", *pinned) == (0, "one\\ntwo\n", "")
+        assert "a://b\\nc://d\n" in run("inspect", found, *pinned)[1]
+
+
 def test_a_server_may_complete_nothing(run: Any) -> None:
     from mcp_wsgi import Server
 

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_wsgi.cli.text import first_line, json_text, one_line, printable, shorten
+from mcp_wsgi.cli.text import (
+    first_line,
+    json_text,
+    on_its_line,
+    one_line,
+    printable,
+    shorten,
+    without_query,
+    without_secrets,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +70,26 @@ def test_long_text_is_cut() -> None:
 def test_the_first_line_is_the_first_with_something_in_it() -> None:
     assert first_line("\n\n  one two \n three") == "one two"
     assert first_line(None) == first_line(" \n ") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a\nb\tc", "a\\nb\\tc"), ("a  b", "a  b"), ("a\r\n\x1b", "a\\n\\x1b"), ("", "")]
+)
+def test_what_has_a_line_of_its_own_begins_no_other(text: str, shown: str) -> None:
+    assert on_its_line(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://ada:s3cret@shop.example:8/mcp?key=s3cret#s3cret", "https://shop.example:8/mcp"),
+        ("shop.example/mcp?key=s3cret", "shop.example/mcp"),
+        ("https://[s3cret", "this URL"),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
+
+
+def test_of_a_query_only_that_there_is_one_is_shown() -> None:
+    assert (without_query("/mcp?key=s3cret?"), without_query("/mcp")) == ("/mcp?...", "/mcp")
