@@ -174,7 +174,7 @@ class Calls:
         except (RequestCancelledError, ClientClosedError):
             raise
         except ClientError:
-            if connection.transport.failed or not connection.verified:
+            if connection.transport.failed or not (connection.verified or self._options.protocol_version):
                 self._session.drop(connection)
             self._doubts.unanswered()
             raise

@@ -11,7 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ..exceptions import HeaderMismatchError, RemoteProtocolError
+from ..exceptions import ClientError, HeaderMismatchError, InvalidParamsError, MCPError, RemoteProtocolError
 from ..protocol.meta import LOG_LEVELS
 from ..transport.base import Message, Transport
 from .answers import Answers
@@ -342,7 +342,31 @@ class Client:
         follow: bool,
         timeout: float | None,
     ) -> Listing[T]:
-        """Fetch a list. "Clients MUST NOT treat an empty string as the end" (server/utilities/pagination)."""
+        """Fetch a list.
+
+        "If a cursor becomes invalid [...], the client SHOULD discard all cached pages and re-fetch from the beginning"
+        (SEP-2549). A cursor of the caller's own is the caller's to begin anew.
+        """
+        try:
+            return self._pages(method, member, read, cursor, follow, timeout)
+        except InvalidParamsError:
+            if self._cache is None:
+                raise
+            self._cache.drop(method)
+            if cursor is not None:
+                raise
+        return self._pages(method, member, read, None, follow, timeout)
+
+    def _pages(
+        self,
+        method: str,
+        member: str,
+        read: Callable[[list[Any]], Sequence[T]],
+        cursor: str | None,
+        follow: bool,
+        timeout: float | None,
+    ) -> Listing[T]:
+        """Fetch pages. "Clients MUST NOT treat an empty string as the end" (server/utilities/pagination)."""
         items: list[T] = []
         pages: list[dict[str, Any]] = []
         seen: set[str] = set()
@@ -451,12 +475,15 @@ class Client:
         call.tool = known
         try:
             return self._calls.perform(call), known
-        except HeaderMismatchError:
+        except HeaderMismatchError as refusal:
             if not self._mirrors():
                 raise
             if self._cache is not None:
                 self._cache.drop("tools/list")
-            self.list_tools(timeout=call.timeout)
+            try:
+                self.list_tools(timeout=call.timeout)
+            except (ClientError, MCPError) as error:
+                raise refusal from error
             newest = self._tools.find(name)
             if newest is None or newest.param_headers == (known.param_headers if known is not None else ()):
                 raise

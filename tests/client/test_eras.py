@@ -181,6 +181,7 @@ class HTTPEras(Eras):
             assert self.verdicts == before
         else:  # a server that does not answer may also have become another one: what was remembered may go
             assert self.verdicts in ({}, before)
+        self.bear(client, 1)  # what is only remembered is given up after one silence
         self.use(client)
 
 

@@ -1,0 +1,453 @@
+"""What a call sends, how long it waits, what a server is told when it is given up, and what refusals mean."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_wsgi import Context, Server
+from mcp_wsgi.client import Cancel, Client, Progress
+from mcp_wsgi.exceptions import (
+    EncodeError,
+    HeaderMismatchError,
+    HTTPStatusError,
+    InvalidParamsError,
+    MCPError,
+    MethodNotFoundError,
+    RemoteProtocolError,
+    RequestCancelledError,
+    RequestTimeoutError,
+)
+from tests.client.session_peer import SessionPeer, session_peer
+
+MODERN, LEGACY = "2026-07-28", "2025-11-25"
+PREFIX = "io.modelcontextprotocol/"
+ROOT = Path(__file__).resolve().parents[2]
+Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+def recording(seen: list[dict[str, Any]], results: Callable[[dict[str, Any]], dict[str, Any]] | None = None) -> Answer:
+    """Play a server of both eras that notes what it gets."""
+
+    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
+        seen.append(message)
+        if "id" not in message:
+            return None
+        given: dict[str, Any] = {"content": []}
+        if message["method"] == "server/discover":
+            given = {"supportedVersions": [MODERN], "capabilities": {}}
+        elif message["method"] == "initialize":
+            given = {"protocolVersion": LEGACY, "capabilities": {"logging": {}, "resources": {"subscribe": True}}}
+        elif results is not None:
+            given = results(message)
+        return {"jsonrpc": "2.0", "id": message["id"], **(given if "error" in given else {"result": given})}
+
+    return answer
+
+
+@pytest.fixture
+def sessions() -> Iterator[SessionPeer]:
+    with session_peer() as peer:
+        yield peer
+
+
+# What is sent
+
+
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+def test_reserved_members_of_meta_are_the_clients_own(version: str) -> None:
+    seen: list[dict[str, Any]] = []
+    given = {
+        PREFIX + "protocolVersion": "1999-01-01",
+        PREFIX + "clientInfo": {"name": "other", "version": "0"},
+        PREFIX + "clientCapabilities": {"sampling": {}},
+        "com.example/a": 1,
+        "progressToken": "mine",
+    }
+    with Client(recording(seen), protocol_version=version) as client:
+        client.call_tool("x", meta=given, on_progress=lambda report: None)
+        client.request("tools/call", {"name": "x", "_meta": given})
+        client.request("tools/call", {"name": "x", "_meta": {PREFIX + "protocolVersion": "1999-01-01"}})
+    called = [message for message in seen if message["method"] == "tools/call"]
+    first = called[0]["params"]["_meta"]
+    assert first["com.example/a"] == 1
+    assert first["progressToken"] == called[0]["id"]
+    if version == MODERN:
+        assert first[PREFIX + "protocolVersion"] == MODERN
+        assert first[PREFIX + "clientInfo"]["name"] == "mcp_wsgi"
+        assert first[PREFIX + "clientCapabilities"] == {}
+    else:
+        assert set(first) == {"com.example/a", "progressToken"}
+        assert called[1]["params"]["_meta"] == {"com.example/a": 1, "progressToken": "mine"}
+        assert "_meta" not in called[2]["params"]
+
+
+def test_a_log_level_for_one_call_is_passed_on() -> None:
+    seen: list[dict[str, Any]] = []
+    with Client(recording(seen)) as client:
+        client.call_tool("x", meta={PREFIX + "logLevel": "debug"})
+    assert seen[-1]["params"]["_meta"][PREFIX + "logLevel"] == "debug"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"a": {1, 2}}, {"a": float("nan")}, {"a": object()}, {"a": [1, float("inf")]}, {(1, 2): "a"}]
+)
+def test_what_json_cannot_carry_is_refused_before_anything_is_sent(
+    sessions: SessionPeer, arguments: dict[Any, Any]
+) -> None:
+    with Client(sessions.url, verdicts={}) as client:
+        before = len(sessions.requests)
+        with pytest.raises(EncodeError):
+            client.call_tool("x", arguments)
+        assert sessions.requests[before:] == []
+        assert client.call_tool("which").text == "session-1"
+
+
+def test_names_are_strings() -> None:
+    seen: list[dict[str, Any]] = []
+    with Client(recording(seen)) as client:
+        before = len(seen)
+        calls: list[Callable[[], Any]] = [
+            lambda: client.call_tool(5),  # type: ignore[arg-type]
+            lambda: client.read_resource(Path("x")),  # type: ignore[arg-type]
+            lambda: client.get_prompt(None),  # type: ignore[arg-type]
+            lambda: client.request(b"x"),  # type: ignore[arg-type]
+            lambda: client.listen(resources="file:///x"),
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match="string"):
+                call()
+        assert len(seen) == before
+
+
+def test_ids_are_never_used_twice() -> None:
+    seen: list[dict[str, Any]] = []
+    with Client(recording(seen)) as client:
+        threads = [threading.Thread(target=client.call_tool, args=("x",)) for _ in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    ids = [message["id"] for message in seen]
+    assert len(set(ids)) == len(ids) == 51
+
+
+# Time
+
+
+def slow_server() -> Server:
+    server = Server("slow")
+
+    @server.tool
+    def work(ctx: Context) -> str:
+        for step in range(100):
+            if ctx.cancelled:
+                break
+            ctx.report_progress(step + 1)
+            time.sleep(0.05)
+        return "done"
+
+    return server
+
+
+SLOW = """
+import json, sys, time, threading
+def send(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def work(message):
+    token = message["params"].get("_meta", {}).get("progressToken")
+    for step in range(60):
+        if token is not None:
+            send({"method": "notifications/progress", "params": {"progressToken": TOKEN(token), "progress": step}})
+        time.sleep(0.05)
+    send({"id": message["id"], "result": {"content": []}})
+seen = []
+for line in sys.stdin:
+    message = json.loads(line)
+    seen.append(message)
+    method = message["method"]
+    if method == "initialize":
+        send({"id": message["id"], "result": {"protocolVersion": "2025-11-25", "capabilities": {}}})
+    elif method == "server/discover":
+        send({"id": message["id"], "result": {"supportedVersions": ["2026-07-28"], "capabilities": {}}})
+    elif method == "tools/call":
+        threading.Thread(target=work, args=(message,), daemon=True).start()
+    elif method == "seen":
+        send({"id": message["id"], "result": {"seen": seen}})
+"""
+
+
+def slow(token: str = "int", **options: Any) -> Client:
+    return Client([sys.executable, "-c", SLOW.replace("TOKEN", token)], **options)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    start = time.monotonic()
+    with pytest.raises(RequestTimeoutError):
+        work()
+    return time.monotonic() - start
+
+
+def ignore(report: Progress) -> None:
+    pass
+
+
+def test_the_longest_time_holds_whatever_silence_is_allowed() -> None:
+    with slow() as client:
+        assert seconds(lambda: client.call_tool("x", on_progress=ignore, max_timeout=0.5)) < 1.5
+        assert seconds(lambda: client.call_tool("x", max_timeout=0.5)) < 1.5
+        assert seconds(lambda: client.call_tool("x", on_progress=ignore, timeout=0.3, max_timeout=0.5)) < 1.5
+    with slow(max_timeout=0.5) as client:
+        assert seconds(lambda: client.call_tool("x", on_progress=ignore)) < 1.5
+        client.call_tool("x", timeout=10)  # a silence that is longer was meant for this call
+    with slow(timeout=None, max_timeout=0.5) as client:
+        assert seconds(lambda: client.call_tool("x", on_progress=ignore)) < 1.5
+
+
+def test_a_long_silence_that_is_allowed_is_not_cut_by_what_nobody_said() -> None:
+    client = Client(print, timeout=900)
+    assert client._options.longest == 900
+    assert Client(print, timeout=900, max_timeout=700)._options.longest == 700
+    assert Client(print, timeout=None)._options.longest == 600
+    assert Client(print, timeout=5, max_timeout=None)._options.longest is None
+
+
+@pytest.mark.parametrize("token", ["int", "str"])
+def test_progress_extends_the_time_also_where_its_token_came_back_as_text(token: str) -> None:
+    reports: list[float] = []
+    with slow(token) as client:
+        client.call_tool("x", timeout=1, on_progress=lambda report: reports.append(report.progress))
+    assert len(reports) == 60
+
+
+# Giving up
+
+
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+def test_a_server_on_stdio_is_told_by_message(version: str) -> None:
+    with slow(protocol_version=version) as client:
+        cancel = Cancel()
+        timer = threading.Timer(0.3, cancel.cancel)
+        timer.start()
+        with pytest.raises(RequestCancelledError):
+            client.call_tool("x", cancel=cancel)
+        with pytest.raises(RequestTimeoutError):
+            client.call_tool("x", timeout=0.3)
+        seen = client.request("seen")["seen"]
+    called = [message["id"] for message in seen if message["method"] == "tools/call"]
+    told = [message["params"] for message in seen if message["method"] == "notifications/cancelled"]
+    assert [params["requestId"] for params in told] == called
+    assert [params["reason"] for params in told] == ["The caller gave up", "The request took too long"]
+    assert all((PREFIX + "protocolVersion" in params.get("_meta", {})) == (version == MODERN) for params in told)
+
+
+def test_the_handshake_is_never_cancelled(sessions: SessionPeer) -> None:
+    post, release = sessions.post, threading.Event()
+
+    def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
+        sessions.requests.append((message["method"], {}))
+        if message["method"] == "initialize":
+            release.wait(5)
+        post(handler, identity, message)
+
+    sessions.post = silent  # type: ignore[method-assign]
+    with closing(Client(sessions.url, verdicts={}, timeout=0.3)) as client, pytest.raises(RequestTimeoutError):
+        client.connect()
+    release.set()
+    assert "notifications/cancelled" not in sessions.methods()
+
+
+def test_a_call_that_is_given_up_before_it_begins_is_not_sent() -> None:
+    seen: list[dict[str, Any]] = []
+    cancel = Cancel()
+    cancel.cancel()
+    with Client(recording(seen)) as client:
+        before = len(seen)
+        with pytest.raises(RequestCancelledError):
+            client.call_tool("x", cancel=cancel)
+        assert [message["method"] for message in seen[before:]] in ([], ["notifications/cancelled"])
+
+
+# Headers of arguments
+
+
+class Mirroring:
+    """A modern server over HTTP that wants an argument in a header whose name it changes."""
+
+    def __init__(self, peer: SessionPeer) -> None:
+        self.peer, self.header, self.calls, self.lists = peer, "Region", 0, 0
+        self.broken = False
+        peer.post = self.post  # type: ignore[method-assign]
+
+    def post(self, handler: Any, identity: str | None, message: dict[str, Any]) -> None:
+        method = message["method"]
+        result: dict[str, Any] = {"resultType": "complete", "ttlMs": 60_000, "cacheScope": "public"}
+        if method == "server/discover":
+            result.update(supportedVersions=[MODERN], capabilities={})
+        elif method == "tools/list":
+            self.lists += 1
+            if self.broken:
+                self.refuse(handler, message, -32603)
+                return
+            field = {"type": "string", "x-mcp-header": self.header}
+            schema = {"type": "object", "properties": {"region": field}}
+            shape = {"type": "object", "required": ["n"]}
+            result["tools"] = [{"name": "x", "inputSchema": schema, "outputSchema": shape}]
+        else:
+            self.calls += 1
+            if handler.headers.get(f"Mcp-Param-{self.header}") != message["params"]["arguments"]["region"]:
+                self.refuse(handler, message, -32020)
+                return
+            result.update(content=[], structuredContent={"n": 1})
+        self.peer.send(handler, 200, self.peer.result(message, result))
+
+    def refuse(self, handler: Any, message: dict[str, Any], code: int) -> None:
+        error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": "No"}}
+        self.peer.send(handler, 400, json.dumps(error).encode())
+
+
+@pytest.mark.parametrize("options", [{}, {"validate_output": True}, {"cache": True}])
+def test_headers_of_arguments_are_learnt_and_learnt_again(sessions: SessionPeer, options: dict[str, Any]) -> None:
+    mirroring = Mirroring(sessions)
+    with Client(sessions.url, verdicts={}, **options) as client:
+        for header in ("Region", "Area", "Place"):
+            mirroring.header = header
+            assert client.call_tool("x", {"region": "eu"}).structured == {"n": 1}
+        calls = mirroring.calls
+        client.call_tool("x", {"region": "us"})
+        assert (mirroring.calls, mirroring.lists) == (calls + 1, 3)
+
+
+def test_a_refused_header_is_told_where_nothing_else_can_be_learnt(sessions: SessionPeer) -> None:
+    mirroring = Mirroring(sessions)
+    with Client(sessions.url, verdicts={}) as client:
+        client.call_tool("x", {"region": "eu"})
+        mirroring.header, mirroring.broken = "Area", True
+        with pytest.raises(HeaderMismatchError):
+            client.call_tool("x", {"region": "eu"})
+
+
+# Lists that are kept
+
+
+def test_a_cursor_that_is_no_longer_valid_begins_the_list_anew() -> None:
+    """The first page was kept, and its cursor is older than the server's list by now."""
+    version = ["a"]
+
+    def results(message: dict[str, Any]) -> dict[str, Any]:
+        cursor = message["params"].get("cursor")
+        page: dict[str, Any] = {"resultType": "complete", "ttlMs": 60_000, "cacheScope": "public"}
+        if cursor is None:
+            return {**page, "tools": [{"name": f"one-{version[0]}", "inputSchema": {}}], "nextCursor": version[0]}
+        if cursor != version[0]:
+            return {"error": {"code": -32602, "message": "Invalid cursor"}}
+        return {**page, "ttlMs": 0, "tools": [{"name": f"two-{version[0]}", "inputSchema": {}}]}
+
+    with Client(recording([], results), cache=True) as client:
+        assert [tool.name for tool in client.list_tools()] == ["one-a", "two-a"]
+        version[0] = "b"
+        assert [tool.name for tool in client.list_tools()] == ["one-b", "two-b"]
+        with pytest.raises(InvalidParamsError):
+            client.list_tools(cursor="old")
+
+
+# Results of kinds that are not known
+
+
+@pytest.mark.parametrize("kind", ["task", 5, None, "", "x" * 1000])
+def test_results_of_unknown_kinds_are_errors(kind: Any) -> None:
+    with (
+        Client(recording([], lambda message: {"resultType": kind})) as client,
+        pytest.raises(RemoteProtocolError, match="unknown type"),
+    ):
+        client.request("x/y")
+
+
+# The level of log messages
+
+
+def test_the_level_survives_a_lost_session(sessions: SessionPeer) -> None:
+    with Client(sessions.url, verdicts={}) as client:
+        sessions.forget_sessions()
+        client.set_log_level("error")
+        sessions.forget_sessions()
+        client.call_tool("which")
+    levels = [params["level"] for method, params in sessions.requests if method == "logging/setLevel"]
+    assert levels == ["error", "error"]
+
+
+def test_a_server_that_refuses_the_level_can_be_used(caplog: pytest.LogCaptureFixture) -> None:
+    def results(message: dict[str, Any]) -> dict[str, Any]:
+        return {"error": {"code": -32602, "message": "No"}} if "level" in message["params"] else {"content": []}
+
+    with Client(recording([], results), protocol_version=LEGACY, log_level="debug") as client:
+        client.call_tool("x")
+        with pytest.raises(MCPError):
+            client.set_log_level("info")
+    assert "refuses the level of log messages: -32602" in caplog.text
+
+
+# Servers that refuse
+
+
+def test_what_a_legacy_server_refuses_by_status_is_raised(sessions: SessionPeer) -> None:
+    post = sessions.post
+
+    def refusing(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
+        if message["method"] == "tools/call":
+            sessions.send(handler, 422, b"No", kind="text/plain")
+        else:
+            post(handler, identity, message)
+
+    sessions.post = refusing  # type: ignore[method-assign]
+    with Client(sessions.url, verdicts={}) as client:
+        with pytest.raises(HTTPStatusError):
+            client.call_tool("x")
+        assert client.list_tools() == ()
+
+
+def test_a_method_that_no_server_has_is_refused_at_once_the_second_time(sessions: SessionPeer) -> None:
+    Mirroring(sessions)
+    seen: list[str] = []
+    post = sessions.post
+
+    def refusing(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
+        seen.append(message["method"])
+        if message["method"] == "x/y":
+            error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "No"}}
+            sessions.send(handler, 404, json.dumps(error).encode())
+        else:
+            post(handler, identity, message)
+
+    sessions.post = refusing  # type: ignore[method-assign]
+    with Client(sessions.url, verdicts={}) as client:
+        for _ in range(3):
+            with pytest.raises(MethodNotFoundError):
+                client.request("x/y")
+    assert seen.count("x/y") == 3
+    assert seen.count("server/discover") == 2
+
+
+def test_a_server_that_is_silent_is_asked_with_the_patience_of_the_call(sessions: SessionPeer) -> None:
+    Mirroring(sessions)
+    post, release = sessions.post, threading.Event()
+    with Client(sessions.url, verdicts={}) as client:
+
+        def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
+            release.wait(10)
+            post(handler, identity, message)
+
+        sessions.post = silent  # type: ignore[method-assign]
+        try:
+            for _ in range(4):
+                assert seconds(lambda: client.request("x", timeout=0.3)) < 3
+        finally:
+            release.set()
