@@ -28,6 +28,8 @@ __all__ = ["RemoteTool"]
 
 #: W3C Trace Context: of a request's ``_meta`` only this goes on to another server (SEP-414).
 _TRACE = ("traceparent", "tracestate", "baggage")
+#: The longest that any of it may be (W3C Baggage, Limits).
+_LONGEST_TRACE = 8_192
 #: The questions that another server may ask through a gateway.
 _ASKABLE = ("elicitation", "sampling", "roots")
 #: 2025-11-25: the user has to visit a URL first; what the client needs for it is in the error's data.
@@ -104,7 +106,7 @@ class RemoteTool:
                     self.name,
                     arguments,
                     on_progress=_progress_to(ctx) if ctx.meta.get("progressToken") is not None else None,
-                    meta={key: ctx.meta[key] for key in _TRACE if key in ctx.meta},
+                    meta=_trace_of(ctx),
                     cancel=cancel,
                     relay=relay,
                 )
@@ -160,6 +162,11 @@ def _reason(error: ClientError) -> str:
     if isinstance(error, ClientClosedError):
         return "This is not available any more"
     return "This could not be reached, or gave no valid answer"
+
+
+def _trace_of(ctx: Context) -> dict[str, str]:
+    values = ((key, ctx.meta.get(key)) for key in _TRACE)
+    return {key: value for key, value in values if isinstance(value, str) and len(value) <= _LONGEST_TRACE}
 
 
 def _progress_to(ctx: Context) -> Callable[[Progress], None]:

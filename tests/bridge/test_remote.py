@@ -235,7 +235,11 @@ def test_only_the_trace_of_a_request_goes_on() -> None:
     trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", "baggage": "a=b"}
     with Client(behind(one_tool(look))) as client:
         client.call_tool("t", meta={**trace, "example.com/secret": "s"})
-    assert {key: value for key, value in seen[0].items() if not key.startswith("io.modelcontextprotocol/")} == trace
+        client.call_tool("t", meta={"traceparent": {"secret": "s"}, "tracestate": 5, "baggage": "b" * 8193})
+    own = [
+        {key: value for key, value in each.items() if not key.startswith("io.modelcontextprotocol/")} for each in seen
+    ]
+    assert own == [trace, {}]
 
 
 def test_cancelling_reaches_the_other_server() -> None:
