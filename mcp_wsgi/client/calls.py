@@ -15,6 +15,7 @@ from ..exceptions import (
     EncodeError,
     HTTPStatusError,
     MCPError,
+    MethodNotFoundError,
     RemoteProtocolError,
     RequestCancelledError,
     RequestTimeoutError,
@@ -210,6 +211,8 @@ class Calls:
         raise error
 
     def _send(self, connection: Connection, call: Call, extra: Mapping[str, Any]) -> dict[str, Any]:
+        if call.endless and not connection.modern:
+            raise MethodNotFoundError("The server is a legacy one by now, which has no subscriptions of this kind")
         request_id = next(self._session.ids)
         on_progress = call.on_progress or self._options.on_progress
         message = _message(connection, call, extra, request_id, reports=on_progress is not None)

@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from ..exceptions import ClientClosedError, RequestCancelledError, RequestTimeoutError, TransportError
+from ..exceptions import (
+    ClientClosedError,
+    RemoteProtocolError,
+    RequestCancelledError,
+    RequestTimeoutError,
+    TransportError,
+)
 from ..transport.base import Message
 from .cancel import Cancel
 from .results import Change
@@ -129,9 +135,10 @@ class Listener:
         try:
             with self._ready:
                 self._ready.wait_for(lambda: self._is_open or self._over, timeout)
+                if not self._is_open and self._over:
+                    raise self._failure or RemoteProtocolError("The server has ended the subscription at once")
                 if not self._is_open:
-                    late = RequestTimeoutError("The server has not acknowledged the subscription in time")
-                    raise self._failure or late
+                    raise RequestTimeoutError("The server has not acknowledged the subscription in time")
         except BaseException:
             self.close()
             raise

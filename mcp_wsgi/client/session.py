@@ -173,10 +173,11 @@ class Session:
 
     def listen(self) -> None:
         """Hear what a legacy server sends outside of requests, from now on and after each new beginning."""
-        self._connector.inbox_wanted = True
-        connection = self.connection()
-        if not connection.modern:
-            connection.transport.open_inbox()
+        with self._lock:
+            self._connector.inbox_wanted = True
+            connection = self.connection()
+            if not connection.modern:
+                connection.transport.open_inbox()
 
     def note_log_level(self, level: str) -> None:
         """Ask for log messages of this level and above, from the next request or the next legacy session on."""
