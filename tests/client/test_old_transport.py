@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import queue
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,9 +15,16 @@ from typing import Any
 import pytest
 
 from mcp_wsgi.client import CallResult, Client
-from mcp_wsgi.exceptions import HTTPStatusError, TransportError
+from mcp_wsgi.exceptions import ClientClosedError, HTTPStatusError, TransportError
 
 OLD = "2024-11-05"
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
 
 
 class OldPeer:
@@ -27,6 +36,7 @@ class OldPeer:
         self.waiting: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.is_old = True
         self.broken = False
+        self.mute = False
 
     def post(self, handler: BaseHTTPRequestHandler) -> None:
         message = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
@@ -37,7 +47,7 @@ class OldPeer:
         if handler.path == "/sse" or not self.is_old:
             self.send(handler, 405, b"Method Not Allowed")
             return
-        if "id" in message:
+        if "id" in message and not self.mute:
             result: dict[str, Any] = {"content": [{"type": "text", "text": "old"}]}
             if message["method"] == "initialize":
                 result = {"protocolVersion": OLD, "capabilities": {}, "serverInfo": {"name": "old", "version": "1"}}
@@ -169,3 +179,46 @@ def test_a_pinned_version_reaches_such_a_server_too(peer: OldPeer) -> None:
     client.close()
     with pytest.raises(TransportError):
         Client(peer.url, verdicts={}, protocol_version="2026-07-28").list_tools()
+
+
+def test_forgetting_leads_back_to_the_first_question(peer: OldPeer) -> None:
+    with Client(peer.url, verdicts={}) as client:
+        assert text_of(client) == "old"
+        peer.is_old = False
+        peer.waiting.put(None)
+        client.forget()
+        assert (text_of(client), client.era) == ("new", "modern")
+        peer.is_old = True
+        client.forget()
+        assert (text_of(client), client.era) == ("old", "legacy")
+
+
+def test_a_stream_that_ended_is_opened_again_or_leads_to_another_server(peer: OldPeer) -> None:
+    with Client(peer.url, verdicts={}) as client:
+        assert text_of(client) == "old"
+        peer.waiting.put(None)
+        wait_until(lambda: client._session.transports[-1].failed)
+        assert text_of(client) == "old"
+        peer.waiting.put(None)
+        wait_until(lambda: client._session.transports[-1].failed)
+        peer.is_old = False
+        assert text_of(client) == "new"
+        assert len(client._session.transports) == 1
+
+
+def test_it_is_closed_while_it_waits(peer: OldPeer) -> None:
+    peer.mute = True
+    client = Client(peer.url, verdicts={peer.url: f"sse {OLD}"})
+    timer = threading.Timer(0.3, client.close)
+    timer.start()
+    with pytest.raises(ClientClosedError):
+        client.connect()
+    timer.join()
+
+
+def test_one_that_nobody_closes_is_ended_when_it_is_collected(peer: OldPeer) -> None:
+    client = Client(peer.url, verdicts={})
+    client.connect()
+    del client
+    gc.collect()
+    wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith(("mcp_", "mcp-"))])
