@@ -63,6 +63,10 @@ class Answer:
         Raises:
             ClientError: The exchange was given up, no time is left, or the connection failed.
         """
+        settled = self._response._content
+        if isinstance(settled, bytes):
+            yield from filter(None, [settled])
+            return
         encoding = self.headers.get("Content-Encoding", "identity")
         inflater = None if encoding.strip().lower() in ("identity", "") else Inflater(encoding)
         while data := self._read():
@@ -104,6 +108,24 @@ class Answer:
             if len(body) > limit:
                 raise too_long
         return bytes(body)
+
+    def settle(self) -> None:
+        """Read the body for whoever looks at it through requests; of a long one only the beginning.
+
+        Raises:
+            ClientError: The exchange was given up, no time is left, or the connection failed.
+        """
+        body = bytearray()
+        try:
+            for piece in self.pieces():
+                body += piece
+                if len(body) > _REST:
+                    self._raw.close()  # or what is left would be taken for the next answer
+                    break
+        except RemoteProtocolError:
+            self._raw.close()
+        self._response._content = bytes(body[:_REST])
+        self._response._content_consumed = True  # type: ignore[attr-defined]
 
     def error(self, kind: type[HTTPStatusError] | None = None, body: bytes | None = None) -> HTTPStatusError:
         """Make the error that says of this answer that it is none.

@@ -209,6 +209,9 @@ class Wire:
             with watch:
                 response = adapter.send(request, **options)
                 if request.hooks["response"]:
+                    if response.status_code in (401, 407):
+                        # Authentication reads the whole of it, however much it is, or becomes when it is unpacked.
+                        Answer(response, watch, self.address).settle()
                     response = _call_hooks(request, response, options)
         except FAULTS as error:
             raise explain(error, watch, self.address) from None

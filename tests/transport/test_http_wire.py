@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import http.client
 import os
 import shutil
@@ -11,6 +12,7 @@ import ssl
 import subprocess
 import threading
 import time
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,7 @@ from tests.transport.scripted import (
     scripted,
 )
 
+DIGEST = 'Digest realm="r", nonce="n", qop="auth"'
 CALL = message("tools/list")
 
 
@@ -188,6 +191,38 @@ def test_digest_authentication_sends_again_over_the_same_connection():
     ]
     assert server.requests[2].headers["cookie"] == "a=b"
     assert server.connections == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (b"", "identity"),
+        (b"no", "identity"),
+        (b"x" * 300_000, "identity"),
+        (gzip.compress(b" " * 10**8), "gzip"),
+        (b"x", "br"),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_authentication_reads_little_of_a_refusal(body, encoding, known):
+    def script(got, peer):
+        if known and "authorization" in got.headers:
+            peer.send(json_answer(result(got.id)))
+        else:
+            peer.send(plain(401, body, "text/plain", {"Content-Encoding": encoding, "WWW-Authenticate": DIGEST}))
+
+    with scripted(script) as server:
+        tracemalloc.start()
+        try:
+            if known:
+                assert "result" in ask(server.url, CALL, auth=HTTPDigestAuth("u", "p"))
+            else:
+                with pytest.raises(UnauthorizedError) as caught:
+                    ask(server.url, CALL, auth=HTTPDigestAuth("u", "p"))
+                assert (caught.value.excerpt == "no") == (body == b"no")
+            assert tracemalloc.get_traced_memory()[1] < 4_000_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_a_server_cannot_set_cookies_without_end():
