@@ -179,6 +179,7 @@ def own_streams() -> Iterator[tuple[int, int, Callable[[], None]]]:
     except OSError:
         raise ConfigurationError("This process has no standard input and output to serve on") from None
     printed, kept = sys.stdout, []
+    _taken.update((real_in, real_out))
     try:
         _replace(real_in, real_out)
         if sys.stderr is not None:
@@ -190,8 +191,28 @@ def own_streams() -> Iterator[tuple[int, int, Callable[[], None]]]:
         os.dup2(real_in, 0)
         os.dup2(real_out, 1)
         if not kept:
+            _taken.difference_update((real_in, real_out))
             os.close(real_in)
             os.close(real_out)
+
+
+#: The private copies that are in use.
+_taken: set[int] = set()
+
+
+def _leave_to_parent() -> None:
+    """In a forked child, let go of the client: its stream ends with the server, and is not the child's to write."""
+    if not _taken:
+        return
+    with suppress(OSError):
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in _taken:
+            os.dup2(null, fd, inheritable=False)
+        os.close(null)
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch - Windows does not fork
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _private(fd: int) -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 from mcp_wsgi import Context, Server
 from mcp_wsgi.stdio import serve_stdio
@@ -35,6 +36,19 @@ def listen() -> str:
     """Read in every way there is."""
     child = subprocess.run([sys.executable, "-c", "import sys; print(repr(sys.stdin.read()))"], stdout=subprocess.PIPE)
     return f"{child.stdout.decode().strip()} {sys.stdin.read()!r} {os.read(0, 10)!r}"
+
+
+@server.tool
+def fork(ctx: Context) -> str:
+    """Leave a process behind that has all that this one has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the threads, which it does not need
+        child = os.fork()
+    if child:
+        return str(child)
+    ctx.report_progress(1)
+    time.sleep(60)
+    os._exit(0)
 
 
 @server.tool

@@ -114,6 +114,20 @@ def test_nobody_else_reads_what_the_client_sends(tmp_path):
         assert program.finish() == 0
 
 
+def test_a_forked_child_neither_speaks_to_the_client_nor_keeps_it_waiting(tmp_path):
+    with running(tmp_path) as program:
+        forking = call(1, "fork")
+        forking["params"]["_meta"]["progressToken"] = "p"
+        child = int(text_of(program.client.ask(forking)))
+        try:
+            assert program.client.is_quiet()
+            start = time.monotonic()
+            assert program.finish() == 0
+            assert time.monotonic() - start < PATIENCE / 2
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
 def test_the_streams_are_given_back_at_the_end(tmp_path):
     with running(tmp_path, "afterwards") as program:
         assert program.client.is_quiet()
