@@ -24,7 +24,7 @@ CLIENT_INFO = {"name": "mcp-wsgi-doctor", "version": __version__}
 _USUAL = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
 _MAX_SESSIONS = 100
 #: How much of bodies is kept to the end; of what comes later only the head is.
-_MAX_HELD = 16 * 1024 * 1024
+_MAX_HELD = 4 * 1024 * 1024
 INSPECTOR_ORIGIN = "http://localhost:6274"
 
 #: For the name of a header: its value instead, several lines of it, or ``None`` for none.
