@@ -144,9 +144,9 @@ class RemoteTool:
 
         Those are what it may have to declare or do first, and an application's own codes: outside of JSON-RPC's range.
         """
-        if error.code == ErrorCode.MISSING_CLIENT_CAPABILITY:
-            return self.questions  # else declaring it would not help
-        return error.code == _URL_ELICITATION_REQUIRED or not -32768 <= error.code <= -32000
+        if error.code in (ErrorCode.MISSING_CLIENT_CAPABILITY, _URL_ELICITATION_REQUIRED):
+            return self.questions  # else declaring it would not help, and to send the user somewhere is to ask
+        return not -32768 <= error.code <= -32000
 
     def _unreachable(self, error: ClientError) -> NoReturn:
         """Say that the other server did not answer. What exactly happened stays here: it may hold addresses."""

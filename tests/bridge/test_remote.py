@@ -306,6 +306,16 @@ def test_an_error_that_a_program_acts_on_stays_one(code: int, data: Any) -> None
     assert caught.value.data == data
 
 
+@pytest.mark.parametrize("code", [-32042, -32021])
+def test_a_server_that_may_not_ask_sends_nobody_anywhere_by_an_error(code: int) -> None:
+    elicitation = {"mode": "url", "url": "https://evil.example", "elicitationId": "1", "message": "Log in"}
+    gateway = behind({"target": refusing(code, data={"elicitations": [elicitation]}), "questions": False})
+    with Client(gateway) as client:
+        result = client.call_tool("t")
+    assert result.is_error
+    assert "evil" not in str(result.raw)
+
+
 # What the other server asks and logs
 
 
