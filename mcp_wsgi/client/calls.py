@@ -22,6 +22,7 @@ from ..exceptions import (
     SessionExpiredError,
     UnsupportedVersionError,
 )
+from ..protocol.codec import decode, encode
 from ..protocol.headers import HasParamHeaders
 from ..protocol.jsonrpc import notification
 from ..protocol.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
@@ -216,6 +217,8 @@ class Calls:
         request_id = next(self._session.ids)
         on_progress = call.on_progress or self._options.on_progress
         message = _message(connection, call, extra, request_id, reports=on_progress is not None)
+        if connection.transport.kind == "memory":
+            message = decode(encode(message))  # as over a wire: nobody sees what the other does to it
         exchange = Exchange(self._deadline(call), tool=call.tool)
         rest = call.on_message if call.relay is None else functools.partial(self._incoming.relayed, call.relay)
         meanwhile = Meanwhile(self._incoming, connection, exchange, request_id, on_progress, rest)

@@ -178,5 +178,5 @@ class Changes:
     def _subscribe_again(self, connection: Connection, uri: str) -> None:
         try:
             self._calls.send(connection, Call(method="resources/subscribe", params={"uri": uri}))
-        except (ClientError, MCPError) as error:
+        except Exception as error:  # noqa: BLE001 - also what a callback raises: the others are asked for all the same
             logger.warning("%s could not be asked again to tell of %s: %s", self._session.address, uri[:200], error)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import logging
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
@@ -672,12 +672,13 @@ def _put_while_alive(inbox: Inbox) -> Callable[[Message], None]:
 def _let_go(transports: Sequence[Transport]) -> None:
     """Close the transports of a client that nobody has closed, aside: it may take a moment.
 
-    A process is not waited for here: it ends with its transport.
+    A process is not waited for here: it ends with its transport. The garbage collector may call this in the middle of
+    anything, so no lock may be needed: not even that of ``threading``, which a new ``Thread`` takes.
     """
     for transport in transports:
         if transport.kind in ("http", "sse"):
             with suppress(RuntimeError):  # at the end of this process no thread can be started
-                threading.Thread(target=transport.close, name="mcp-client-farewell", daemon=True).start()
+                _thread.start_new_thread(transport.close, ())
 
 
 def _is_same(one: Connection, other: Connection) -> bool:

@@ -41,9 +41,9 @@ class Session:
         self._lock = threading.RLock()
         self._connection: Connection | None = None
         #: Called after a legacy session took the place of another one, which has forgotten its subscriptions.
-        self.renewed: Callable[[Connection], None] | None = None
+        self.renewed: Callable[[Connection], None] = _nothing
         #: Called after a connection was given up, and what a legacy server was asked to tell with it.
-        self.ended: Callable[[Connection], None] | None = None
+        self.ended: Callable[[Connection], None] = _nothing
         begin_anew_after_fork(self)
 
     @property
@@ -157,19 +157,17 @@ class Session:
 
     def _lose(self, old: Connection) -> None:
         self._connection = None
-        if self.ended is not None:
-            self.ended(old)
+        self.ended(old)
 
     def _replace(self, old: Connection, new: Connection) -> None:
         """Put another connection in the place of one; what a legacy server was asked to tell is asked for again."""
         self._connection = new
-        if new.modern:
-            if not old.modern and self.ended is not None:
-                if new.transport.kind == "http":
-                    new.transport.restart()  # the stream of the session that is over
-                self.ended(old)
-        elif self.renewed is not None:
+        if not new.modern:
             self.renewed(new)
+        elif not old.modern:
+            if new.transport.kind == "http":
+                new.transport.restart()  # the stream of the session that is over
+            self.ended(old)
 
     def listen(self) -> None:
         """Hear what a legacy server sends outside of requests, from now on and after each new beginning."""
@@ -202,3 +200,7 @@ class Session:
             return None
         found: object = self._options.verdicts.get(self.address)
         return found if isinstance(found, str) else None
+
+
+def _nothing(connection: Connection) -> None:
+    """Do nothing about a connection."""
