@@ -265,6 +265,47 @@ def test_the_handshake_is_never_cancelled(sessions: SessionPeer) -> None:
     assert "notifications/cancelled" not in sessions.methods()
 
 
+def test_a_modern_server_over_http_is_told_by_nothing_but_the_closed_answer(sessions: SessionPeer) -> None:
+    Mirroring(sessions)
+    post, release, seen = sessions.post, threading.Event(), []
+
+    def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
+        seen.append(message["method"])
+        if message["method"] == "tools/call":
+            release.wait(5)
+        else:
+            post(handler, identity, message)
+
+    sessions.post = silent  # type: ignore[method-assign]
+    with Client(sessions.url, verdicts={}) as client:
+        with pytest.raises(RequestTimeoutError):
+            client.call_tool("x", {"region": "eu"}, timeout=0.3)
+        cancel = Cancel()
+        timer = threading.Timer(0.2, cancel.cancel)
+        timer.start()
+        with pytest.raises(RequestCancelledError):
+            client.call_tool("x", {"region": "eu"}, cancel=cancel)
+        release.set()
+        client.list_tools()
+    assert "notifications/cancelled" not in seen
+
+
+def test_a_server_in_this_process_never_sees_the_callers_own_objects() -> None:
+    server = Server("s")
+
+    @server.tool
+    def grow(items: list[int]) -> list[int]:
+        items.append(1)
+        return items
+
+    given = [0]
+    with Client(server) as client:
+        client.call_tool("grow", {"items": given})
+        with pytest.raises(EncodeError):
+            client.call_tool("grow", {"items": {1, 2}})
+    assert given == [0]
+
+
 def test_a_call_that_is_given_up_before_it_begins_is_not_sent() -> None:
     seen: list[dict[str, Any]] = []
     cancel = Cancel()
