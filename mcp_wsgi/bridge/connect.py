@@ -31,6 +31,8 @@ __all__ = ["ToolList", "connect_servers"]
 
 #: How many servers are connected at the same time.
 MOST_AT_ONCE = 8
+#: How many tools that are left out are named in the log, of each server.
+_NAMED = 20
 
 
 class ToolList(list[dict[str, Any]]):
@@ -82,6 +84,8 @@ class _Connection:
     tools: Sequence[ToolInfo] = ()
     id: str = ""
     error: Exception | None = None
+    #: How many of its tools are left out.
+    left_out: int = 0
 
     @property
     def is_owned(self) -> bool:
@@ -268,8 +272,12 @@ def _tools_of(connection: _Connection, form: Form, *, apps: bool) -> list[dict[s
             continue
         if apps or is_for_models(tool["metadata"].get("ui")):
             tools[info.name] = tool
+    if connection.left_out > _NAMED:
+        LOGGER.warning("%d more tools of the server %r are left out", connection.left_out - _NAMED, connection.id)
     return list(tools.values())
 
 
 def _leave_out(connection: _Connection, info: ToolInfo, why: str) -> None:
-    LOGGER.warning("The tool %s of the server %r is left out: %s", shown(info.name), connection.id, shown(why, 300))
+    connection.left_out += 1
+    if connection.left_out <= _NAMED:
+        LOGGER.warning("The tool %s of the server %r is left out: %s", shown(info.name), connection.id, shown(why, 300))

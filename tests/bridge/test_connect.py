@@ -79,6 +79,27 @@ def test_a_server_that_calls_itself_like_a_chosen_id_does_not_get_that() -> None
         assert tools.clients["weather-2"].server_info["name"] == "weather"
 
 
+def test_of_tools_that_are_left_out_only_some_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    tool = {"name": "again", "inputSchema": {"type": "object"}}
+
+    def answer(message: dict[str, Any]) -> dict[str, Any]:
+        results = {
+            "server/discover": {
+                "supportedVersions": [MODERN],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "x", "version": "1"},
+            },
+            "tools/list": {"tools": [tool] * 500},
+        }
+        common = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        return {"jsonrpc": "2.0", "id": message["id"], "result": common | results[message["method"]]}
+
+    with connect_servers([answer]) as tools:
+        assert len(tools) == 1
+    assert len(caplog.messages) == 21
+    assert caplog.messages[-1] == "479 more tools of the server 'x' are left out"
+
+
 def test_two_servers_of_one_name_have_ids_of_their_own() -> None:
     with connect_servers([shop(), shop()]) as tools:
         assert [tool["name"] for tool in tools][:2] == ["shop__search", "shop__count"]
