@@ -125,6 +125,7 @@ class Session:
         """Begin a new legacy session in place of one that the server no longer knows."""
         with self._lock:
             if self._connection is old:
+                self._connection = None  # so that others wait for the new one
                 try:
                     old.transport.restart()
                     new = self._connector.connect(old.verdict)
