@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import requests
 from requests.exceptions import RequestException
@@ -25,6 +25,14 @@ _REST = 65536
 _REST_SECONDS = 0.02
 #: How long, and how many characters of what a server says of its refusal are kept.
 _REFUSAL_SECONDS, _EXCERPT = 1.0, 200
+#: The headers of a request that hold no secret, and how short a word is none.
+_PUBLIC = frozenset(
+    {
+        *("accept", "accept-encoding", "connection", "content-length", "content-type", "host", "last-event-id"),
+        *("mcp-method", "mcp-name", "mcp-protocol-version", "user-agent"),
+    }
+)
+_SHORTEST_SECRET = 6
 #: What can go wrong in a library. A TimeoutError of a socket is an OSError, and so is what TLS raises.
 FAULTS = (RequestException, HTTPError, OSError, http.client.HTTPException, ValueError)
 
@@ -140,10 +148,18 @@ class Answer:
             with self._watch.limited(_REFUSAL_SECONDS), contextlib.suppress(ClientError):
                 for piece in self.pieces():
                     found += piece
-                    if len(found) > _EXCERPT:
+                    if len(found) > 4 * _EXCERPT:
                         break
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return (kind or HTTPStatusError)(self.status, self.media_type, _printable(found), headers)
+        return (kind or HTTPStatusError)(self.status, self.media_type, _printable(found, self._secrets()), headers)
+
+    def _secrets(self) -> list[str]:
+        """Give what a server may repeat of the request, in a refusal of a token, say, and no log should show."""
+        request = self._response.request
+        texts = [_text(value) for name, value in request.headers.items() if name.lower() not in _PUBLIC]
+        words = [word for text in texts for word in (text, text.rpartition(" ")[2])]
+        query = str(request.url or "").partition("?")[2]
+        return sorted({word for word in (*words, query) if len(word) >= _SHORTEST_SECRET}, key=len, reverse=True)
 
     def finish(self) -> None:
         """Let the connection go: to be used again where the body is at its end or nearly there, else closed."""
@@ -167,8 +183,14 @@ class Answer:
                 left -= len(data)
 
 
-def _printable(data: bytes) -> str:
-    """Give the beginning of a text in printable characters, on one line."""
+def _text(value: object) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)  # some authentication sets bytes
+
+
+def _printable(data: bytes, secrets: Iterable[str] = ()) -> str:
+    """Give the beginning of a text in printable characters, on one line, without some words."""
     text = " ".join(data[: 4 * _EXCERPT].decode("utf-8", "replace").split())
+    for word in secrets:
+        text = text.replace(word, "...")
     shortened = text if len(text) <= _EXCERPT else text[:_EXCERPT] + "..."
     return "".join(char if char.isprintable() else "?" for char in shortened)

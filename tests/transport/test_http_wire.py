@@ -225,6 +225,17 @@ def test_authentication_reads_little_of_a_refusal(body, encoding, known):
             tracemalloc.stop()
 
 
+def test_what_a_server_repeats_of_the_request_is_left_out_of_errors():
+    def script(got: Got, peer: Peer) -> None:
+        said = f"{got.path}: the token {got.headers['authorization'].split()[1]} of {got.headers['x-api-key']} is wrong"
+        peer.send(plain(403, said.encode(), "text/plain"))
+
+    headers = {"Authorization": "Bearer s3cret-token", "X-Api-Key": "s3cret-key"}
+    with scripted(script) as server, pytest.raises(UnauthorizedError) as caught:
+        ask(f"{server.url}?key=s3cret", CALL, headers=headers)
+    assert caught.value.excerpt == "/mcp?...: the token ... of ... is wrong"
+
+
 def test_a_server_cannot_set_cookies_without_end():
     def script(got, peer):
         number = got.json()["params"]["n"]
