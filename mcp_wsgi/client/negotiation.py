@@ -151,8 +151,6 @@ class Negotiation:
         return self._go(Discover(version))
 
     def _handshake(self, version: str | None = None, *, restart: bool = False) -> Step:
-        if self._pinned is not None and self._pinned in self._modern:
-            raise self._nothing_in_common()
         self._handshakes += 1
         self._restarted = self._restarted or restart
         return self._go(Handshake(version or self._pinned or self._legacy[-1], restart))

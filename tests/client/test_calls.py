@@ -344,7 +344,9 @@ class Mirroring:
             result["tools"] = [{"name": "x", "inputSchema": schema, "outputSchema": shape}]
         else:
             self.calls += 1
-            if handler.headers.get(f"Mcp-Param-{self.header}") != message["params"]["arguments"]["region"]:
+            given = handler.headers.get(f"Mcp-Param-{self.header}")
+            refuses = "com.example/refuse" in message["params"]["_meta"]
+            if refuses or given != message["params"]["arguments"]["region"]:
                 self.refuse(handler, message, -32020)
                 return
             result.update(content=[], structuredContent={"n": 1})
@@ -376,7 +378,37 @@ def test_a_refused_header_is_told_where_nothing_else_can_be_learnt(sessions: Ses
             client.call_tool("x", {"region": "eu"})
 
 
+def test_a_refusal_that_the_newest_schema_explains_no_better_is_raised(sessions: SessionPeer) -> None:
+    mirroring = Mirroring(sessions)
+    with Client(sessions.url, verdicts={}) as client:
+        client.list_tools()
+        with pytest.raises(HeaderMismatchError):
+            client.call_tool("x", {"region": "eu"}, meta={"com.example/refuse": True})
+    assert (mirroring.calls, mirroring.lists) == (1, 2)
+
+
 # Lists that are kept
+
+
+def test_what_is_kept_is_dropped_when_the_server_says_so() -> None:
+    seen: list[dict[str, Any]] = []
+    server = Server("s", ttl_ms=60_000)
+
+    @server.tool
+    def work() -> None:
+        pass
+
+    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
+        seen.append(message)
+        return server.handle_message(message)
+
+    with Client(answer, cache=True, validate_output=True) as client:
+        client.call_tool("work")
+        client.list_tools()
+        assert [message["method"] for message in seen].count("tools/list") == 1
+        client._notified({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        client.list_tools()
+    assert [message["method"] for message in seen].count("tools/list") == 2
 
 
 def test_a_cursor_that_is_no_longer_valid_begins_the_list_anew() -> None:
