@@ -511,12 +511,12 @@ def test_a_method_that_no_server_has_is_refused_at_once_the_second_time(sessions
 
 def test_a_server_that_is_silent_is_asked_with_the_patience_of_the_call(sessions: SessionPeer) -> None:
     Mirroring(sessions)
-    post, release = sessions.post, threading.Event()
+    release = threading.Event()
     with Client(sessions.url, verdicts={}) as client:
 
         def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
             release.wait(10)
-            post(handler, identity, message)
+            handler.close_connection = True
 
         sessions.post = silent  # type: ignore[method-assign]
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,9 +13,11 @@ from mcp_wsgi import Server
 from mcp_wsgi.client import Client, ToolInfo, forks
 from mcp_wsgi.client import inbox as inbox_module
 from mcp_wsgi.client.cache import ResultCache
+from mcp_wsgi.client.client import _put_while_alive
 from mcp_wsgi.client.inbox import Inbox
 from mcp_wsgi.client.tools import KnownTools
 from mcp_wsgi.exceptions import (
+    ClientClosedError,
     HTTPStatusError,
     InvalidParamsError,
     MCPError,
@@ -173,6 +176,30 @@ def test_what_another_thread_had_locked_is_free_in_a_forked_process(sessions: Se
 # Parts
 
 
+def test_nothing_is_listened_for_once_a_client_is_closing(sessions: SessionPeer) -> None:
+    with Client(sessions.url, verdicts={}) as client:
+        client._changes.close()
+        with pytest.raises(ClientClosedError):
+            client.listen(tools_list_changed=True)
+        assert client.call_tool("which").text == "session-1"
+
+
+def test_a_message_for_a_client_that_is_gone_is_dropped() -> None:
+    inbox = Inbox(_fail, _fail)
+    put = _put_while_alive(inbox)
+    del inbox
+    gc.collect()
+    put({"method": "a"})
+
+
+def test_listening_changes_nothing_at_a_modern_server(peer: HTTPPeer) -> None:
+    with Client(peer.url, verdicts={}) as client:
+        client._session.listen()
+        old = client._session.connection()
+        assert client._session.reconsider(old) is None
+    assert "initialize" not in peer.received
+
+
 def test_no_more_tools_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_wsgi.client.tools.MAX_TOOLS", 2)
     known = KnownTools()
@@ -213,6 +240,10 @@ def test_a_message_waits_where_no_thread_can_be_started(
     assert done.wait(5)
     assert (got, refused) == ([notice, last], [question])
     inbox.close()
+
+
+def _fail(message: Any) -> None:
+    raise AssertionError(message)
 
 
 def _none_left(thread: threading.Thread) -> None:
