@@ -288,6 +288,9 @@ class HTTPStatusError(TransportError):
         self.excerpt = excerpt
         self.headers = dict(headers or {})
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.status}, {self.content_type!r})"  # headers may hold what is secret
+
     def __str__(self) -> str:
         kind = self.content_type or "no content type"
         said = f": {self.excerpt}" if self.excerpt else ""

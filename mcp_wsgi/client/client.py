@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..exceptions import ClientError, HeaderMismatchError, InvalidParamsError, MCPError, RemoteProtocolError
+from ..protocol.codec import encode
 from ..protocol.meta import LOG_LEVELS
 from ..transport.base import Message, Transport
 from .answers import Answers
@@ -58,6 +59,8 @@ R = TypeVar("R", CallResult, ReadResult, PromptResult)
 
 #: What this process knows of the servers that it has spoken with: the address, and the protocol version.
 _VERDICTS: dict[str, str] = {}
+#: How much of a list is fetched in all, in bytes; the rest of a longer one is had by its cursor.
+MAX_LIST_SIZE = 64 * 1024 * 1024
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 
 
@@ -370,6 +373,7 @@ class Client:
         items: list[T] = []
         pages: list[dict[str, Any]] = []
         seen: set[str] = set()
+        size = 0
         while True:
             page = self._fetch(
                 Call(method=method, params={} if cursor is None else {"cursor": cursor}, timeout=timeout)
@@ -380,8 +384,9 @@ class Client:
             cursor = found if isinstance(found, str) else None
             if cursor is None or not follow:
                 break
-            if cursor in seen or len(pages) >= self._options.max_pages:
-                why = "repeats a cursor" if cursor in seen else f"has more than {len(pages)} pages"
+            size += len(encode(page))
+            if cursor in seen or len(pages) >= self._options.max_pages or size > MAX_LIST_SIZE:
+                why = "repeats a cursor" if cursor in seen else f"has more than {len(pages)} pages of {size} bytes"
                 logger.warning("%s: %s %s; the rest is left out", self.address, method, why)
                 break
             seen.add(cursor)

@@ -146,7 +146,7 @@ class Connector:
                 else:
                     step = negotiation.answered(answer)
                 self._check_open()
-            return self._settle(step)
+            return self._settle(step, lasting=not negotiation.guessed or step.modern)
         finally:
             self.shaking = None
 
@@ -193,7 +193,7 @@ class Connector:
         deadline = Deadline(timeout, self._options.max_timeout)
         return self._transport.request(message, Exchange(deadline, on_message=self._transport.inbox))
 
-    def _settle(self, settled: Settled) -> Connection:
+    def _settle(self, settled: Settled, *, lasting: bool) -> Connection:
         connection = Connection(
             transport=self._transport,
             version=settled.version,
@@ -204,7 +204,7 @@ class Connector:
         )
         if not settled.modern:
             self._begin_legacy(settled)
-        if self.given.kind in _LASTING and self._options.protocol_version is None:
+        if lasting and self.given.kind in _LASTING and self._options.protocol_version is None:
             self._options.verdicts[self.given.address] = connection.verdict
         return connection
 

@@ -104,6 +104,11 @@ class Negotiation:
         self._refusal: Exception | None = None
         self._refused_handshake: Exception | None = None
 
+    @property
+    def guessed(self) -> bool:
+        """Whether the era was taken from silence: a server that was only slow to start is silent too."""
+        return isinstance(self._refusal, RequestTimeoutError)
+
     def start(self) -> Step:
         """Give the first step."""
         wanted = self._pinned or self._remembered

@@ -100,8 +100,9 @@ def _memory(target: Server | Callable[[Message], Message | None]) -> Transport:
 
 def _http(url: str, options: TransportOptions) -> tuple[Transport, Callable[[], Transport]]:
     if not url.lower().startswith(("http://", "https://")):
+        # What was given may hold a password or a token, so it is not repeated.
         raise ConfigurationError(
-            f"{url[:80]!r} is no URL: it begins with http:// or https://. A command is a list: ['python', 'server.py']"
+            "The target is no URL: one begins with http:// or https://. A command is a list: ['python', 'server.py']"
         )
     options.refuse("a URL", *_PROCESS)
     from ..transport.http import HTTPTransport

@@ -281,6 +281,13 @@ def test_what_cannot_be_used_is_refused_at_once(target: Any, options: dict[str, 
         Client(target, **options)
 
 
+@pytest.mark.parametrize("target", ["ftp://user:pass-word@host/x", "/bin/serve --token pass-word"])
+def test_a_target_that_cannot_be_used_is_not_repeated(target: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Client(target)
+    assert "pass-word" not in str(caught.value)
+
+
 def test_a_version_that_is_not_spoken_is_refused_when_it_is_wanted() -> None:
     with pytest.raises(NegotiationError, match="not spoken here"):
         Client(make_server(), protocol_version="2030-01-01").connect()
@@ -353,6 +360,15 @@ def test_a_cursor_that_repeats_and_too_many_pages_end_the_list_with_a_warning(ca
     found = listed("a", "b", "c", "d", max_pages=2)
     assert (len(found), found.next_cursor) == (2, "b")
     assert "has more than 2 pages" in caplog.text
+
+
+def test_a_list_that_is_too_large_ends_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mcp_wsgi.client.client.MAX_LIST_SIZE", 150)
+    found = listed("a", "b", "c", "d")
+    assert (len(found), found.next_cursor) == (2, "b")
+    assert "pages of" in caplog.text
 
 
 def test_one_page_can_be_fetched_by_itself() -> None:

@@ -101,6 +101,14 @@ class Eras(RuleBasedStateMachine):
         self.bear(client, 2)
         self.use(client)
 
+    @rule()
+    def a_guess_is_not_remembered(self) -> None:
+        way = self.way
+        if not way.modern and not way.dies and (way.refusal.silent or way.refusal.late) and not self.verdicts:
+            client = self.client()
+            self.use(client)
+            assert self.verdicts == {}
+
     @precondition(lambda self: self.clients)
     @rule(data=st.data())
     def a_client_goes(self, data: st.DataObject) -> None:

@@ -47,6 +47,7 @@ def test_the_errors_of_a_client_say_what_happened() -> None:
     assert str(status) == "The server answered HTTP 502 (text/html) and no JSON-RPC message: <h1>Bad gateway</h1>"
     bare = str(exceptions.HTTPStatusError(500))
     assert bare == "The server answered HTTP 500 (no content type) and no JSON-RPC message"
+    assert repr(exceptions.HTTPStatusError(401, headers={"set-cookie": "pass-word"})) == "HTTPStatusError(401, '')"
     assert exceptions.UnauthorizedError(401, headers={"www-authenticate": "Bearer"}).challenge == "Bearer"
     assert exceptions.UnauthorizedError(403).challenge is None
     assert str(exceptions.ServerExitedError(1, "Traceback")) == (

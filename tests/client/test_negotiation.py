@@ -135,6 +135,14 @@ def test_silence_shakes_hands_and_starts_a_process_anew() -> None:
     assert after(RequestTimeoutError("silence"), restartable=True) == Handshake(LEGACY, restart=True)
 
 
+def test_what_is_taken_from_silence_is_a_guess() -> None:
+    for error, guessed in ((RequestTimeoutError("silence"), True), (HTTPStatusError(400), False)):
+        negotiation = Negotiation()
+        negotiation.start()
+        negotiation.failed(error)
+        assert negotiation.guessed is guessed
+
+
 def test_a_process_that_dies_of_the_probe_is_started_anew() -> None:
     assert after(ServerExitedError(1), restartable=True) == Handshake(LEGACY, restart=True)
     assert after(refused(-32602), ServerExitedError(1), restartable=True) == Handshake(LEGACY, restart=True)
