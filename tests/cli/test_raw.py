@@ -327,7 +327,8 @@ def test_a_server_that_stops_to_answer_is_left_after_a_few_requests(capsys: pyte
     findings = json.loads(capsys.readouterr().out)["findings"]
     broken = [each for each in findings if each["verdict"] == "broken"]
     assert len(broken) == 3
-    assert all(each["came"].startswith("nothing: the server cannot be reached") for each in broken)
+    # A connection that comes just before the end is closed, a later one is refused.
+    assert all(each["came"].startswith("nothing: ") for each in broken), broken
     assert findings[-1]["says"] == "The server has stopped to answer, or answers too slowly."
 
 
