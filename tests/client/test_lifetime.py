@@ -181,7 +181,7 @@ def test_a_client_that_nobody_closes_and_nobody_has_is_ended(sessions: SessionPe
     gc.collect()
     assert gone() is None
     wait_until(lambda: not threads_of_ours())
-    assert sessions.ended == ["session-1"]
+    wait_until(lambda: sessions.ended == ["session-1"])
 
 
 def test_a_process_that_nobody_stops_and_nobody_has_is_ended() -> None:
