@@ -213,11 +213,11 @@ class StdioEras(Eras):
         self.file.write_text(way.to_json())
 
 
-def machine(kind: type[Eras], share: float) -> Callable[[], type]:
+def machine(kind: type[Eras], share: float, least: int) -> Callable[[], type]:
     case = kind.TestCase
     profile = settings()
     case.settings = settings(
-        max_examples=max(10, int(profile.max_examples * share)),
+        max_examples=max(least, int(profile.max_examples * share)),
         stateful_step_count=12,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
@@ -227,5 +227,5 @@ def machine(kind: type[Eras], share: float) -> Callable[[], type]:
     return case
 
 
-TestHTTPEras = machine(HTTPEras, 0.1)
-TestStdioEras = machine(StdioEras, 0.05)
+TestHTTPEras = machine(HTTPEras, 0.2, 40)
+TestStdioEras = machine(StdioEras, 0.05, 10)
