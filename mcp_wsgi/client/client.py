@@ -11,8 +11,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ..exceptions import ClientError, HeaderMismatchError, InvalidParamsError, MCPError, RemoteProtocolError
-from ..protocol.codec import encode
+from ..exceptions import ClientError, HeaderMismatchError, MCPError
 from ..protocol.meta import LOG_LEVELS
 from ..transport.base import Message, Transport
 from .answers import Answers
@@ -23,6 +22,7 @@ from .changes import Changes
 from .inbox import Inbox
 from .incoming import Incoming
 from .listen import Listener
+from .lists import Lists, read_result
 from .options import MAX_TIMEOUT, Options
 from .relay import Relay
 from .results import (
@@ -45,7 +45,6 @@ from .schemas import usable_tools
 from .session import Connection, Session
 from .targets import Target, TransportOptions, transport_for
 from .tools import KnownTool, KnownTools
-from .wire import need_list
 
 if TYPE_CHECKING:
     import requests
@@ -59,8 +58,6 @@ R = TypeVar("R", CallResult, ReadResult, PromptResult)
 
 #: What this process knows of the servers that it has spoken with: the address, and the protocol version.
 _VERDICTS: dict[str, str] = {}
-#: How much of a list is fetched in all, in bytes; the rest of a longer one is had by its cursor.
-MAX_LIST_SIZE = 64 * 1024 * 1024
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 
 
@@ -177,6 +174,7 @@ class Client:
         self._farewell = weakref.finalize(self, _let_go, [] if transport is target else self._session.transports)
         self._farewell.atexit = False
         self._cache = ResultCache(shared=shared) if cache else None
+        self._lists = Lists(self._calls, self._cache, max_pages, self._session.address)
         self._tools = KnownTools()
         self._discovery: tuple[Connection, Discovery] | None = None
 
@@ -254,7 +252,7 @@ class Client:
         if known is not None and _is_same(known[0], connection):
             return known[1]
         raw = connection.info
-        found = self.discover() if raw is None else _read(Discovery.from_wire, raw)
+        found = self.discover() if raw is None else read_result(Discovery.from_wire, raw)
         self._discovery = (connection, found)
         return found
 
@@ -267,8 +265,8 @@ class Client:
         """
         connection = self._session.connection()
         if not connection.modern:
-            return _read(Discovery.from_wire, connection.info)
-        return _read(Discovery.from_wire, self._fetch(Call(method="server/discover")))
+            return read_result(Discovery.from_wire, connection.info)
+        return read_result(Discovery.from_wire, self._lists.fetch(Call(method="server/discover")))
 
     def ping(self, *, timeout: float | None = None) -> None:
         """See whether the server answers: ``ping`` on legacy, ``server/discover`` on modern, which has no ping.
@@ -312,7 +310,7 @@ class Client:
             ClientError: There is no answer, or it is no list.
         """
         mirrored = self._mirrors()
-        found = self._list("tools/list", "tools", _tool_reader(mirrored), cursor, follow, timeout)
+        found = self._lists.all_pages("tools/list", "tools", _tool_reader(mirrored), cursor, follow, timeout)
         self._tools.remember(found, mirrored=mirrored)
         return found
 
@@ -320,13 +318,13 @@ class Client:
         self, *, cursor: str | None = None, follow: bool = True, timeout: float | None = None
     ) -> Listing[ResourceInfo]:
         """List the resources; see :meth:`list_tools`."""
-        return self._list("resources/list", "resources", _reader(ResourceInfo), cursor, follow, timeout)
+        return self._lists.all_pages("resources/list", "resources", _reader(ResourceInfo), cursor, follow, timeout)
 
     def list_resource_templates(
         self, *, cursor: str | None = None, follow: bool = True, timeout: float | None = None
     ) -> Listing[TemplateInfo]:
         """List the resource templates; see :meth:`list_tools`."""
-        return self._list(
+        return self._lists.all_pages(
             "resources/templates/list", "resourceTemplates", _reader(TemplateInfo), cursor, follow, timeout
         )
 
@@ -334,78 +332,7 @@ class Client:
         self, *, cursor: str | None = None, follow: bool = True, timeout: float | None = None
     ) -> Listing[PromptInfo]:
         """List the prompts; see :meth:`list_tools`."""
-        return self._list("prompts/list", "prompts", _reader(PromptInfo), cursor, follow, timeout)
-
-    def _list(
-        self,
-        method: str,
-        member: str,
-        read: Callable[[list[Any]], Sequence[T]],
-        cursor: str | None,
-        follow: bool,
-        timeout: float | None,
-    ) -> Listing[T]:
-        """Fetch a list.
-
-        "If a cursor becomes invalid [...], the client SHOULD discard all cached pages and re-fetch from the beginning"
-        (SEP-2549). A cursor of the caller's own is the caller's to begin anew.
-        """
-        try:
-            return self._pages(method, member, read, cursor, follow, timeout)
-        except InvalidParamsError:
-            if self._cache is None:
-                raise
-            self._cache.drop(method)
-            if cursor is not None:
-                raise
-        return self._pages(method, member, read, None, follow, timeout)
-
-    def _pages(
-        self,
-        method: str,
-        member: str,
-        read: Callable[[list[Any]], Sequence[T]],
-        cursor: str | None,
-        follow: bool,
-        timeout: float | None,
-    ) -> Listing[T]:
-        """Fetch pages. "Clients MUST NOT treat an empty string as the end" (server/utilities/pagination)."""
-        items: list[T] = []
-        pages: list[dict[str, Any]] = []
-        seen: set[str] = set()
-        size = 0
-        while True:
-            page = self._fetch(
-                Call(method=method, params={} if cursor is None else {"cursor": cursor}, timeout=timeout)
-            )
-            items += read(_read(lambda page: need_list(page, member, f"The result of {method}"), page))
-            pages.append(page)
-            found = page.get("nextCursor")
-            cursor = found if isinstance(found, str) else None
-            if cursor is None or not follow:
-                break
-            size += len(encode(page))
-            if cursor in seen or len(pages) >= self._options.max_pages or size > MAX_LIST_SIZE:
-                why = "repeats a cursor" if cursor in seen else f"has more than {len(pages)} pages of {size} bytes"
-                logger.warning("%s: %s %s; the rest is left out", self.address, method, why)
-                break
-            seen.add(cursor)
-        return Listing(items, cursor, pages)
-
-    def _fetch(self, call: Call) -> dict[str, Any]:
-        """Get a result that may have been kept."""
-        cache = self._cache
-        if cache is None:
-            return self._calls.perform(call)
-        key = {**call.params, "_meta": dict(call.meta or {})}
-        kept = cache.get(call.method, key)
-        if kept is not None:
-            return kept
-        since = cache.moment()
-        result = self._calls.perform(call)
-        if not call.answered:  # what somebody's answer made of it is for nobody else (server/utilities/caching)
-            cache.put(call.method, key, result, since=since)
-        return result
+        return self._lists.all_pages("prompts/list", "prompts", _reader(PromptInfo), cursor, follow, timeout)
 
     # Calls
 
@@ -512,7 +439,7 @@ class Client:
         """
         _check_text("URI of a resource", uri)
         call = Call(method="resources/read", params={"uri": uri}, timeout=timeout, meta=meta, cancel=cancel)
-        return self._result(self._fetch(call), ReadResult)
+        return self._result(self._lists.fetch(call), ReadResult)
 
     def get_prompt(
         self,
@@ -563,7 +490,7 @@ class Client:
         if context:
             params["context"] = {"arguments": dict(context)}
         raw = self._calls.perform(Call(method="completion/complete", params=params, timeout=timeout))
-        return _read(CompletionResult.from_wire, raw)
+        return read_result(CompletionResult.from_wire, raw)
 
     def request(
         self,
@@ -653,8 +580,8 @@ class Client:
 
     def _result(self, raw: dict[str, Any], kind: type[R]) -> R | InputRequiredResult:
         if raw.get("resultType") == "input_required":
-            return _read(InputRequiredResult.from_wire, raw)
-        return _read(kind.from_wire, raw)
+            return read_result(InputRequiredResult.from_wire, raw)
+        return read_result(kind.from_wire, raw)
 
 
 def _check_text(what: str, value: object) -> None:
@@ -693,13 +620,6 @@ def _is_same(one: Connection, other: Connection) -> bool:
 def _client_info() -> dict[str, str]:
     package = __name__.partition(".")[0]
     return {"name": package, "version": sys.modules[package].__version__}
-
-
-def _read(read: Callable[[Any], T], raw: Any) -> T:
-    try:
-        return read(raw)
-    except ValueError as error:
-        raise RemoteProtocolError(f"The server's answer cannot be read: {error}") from None
 
 
 def _reader(kind: Any) -> Callable[[list[Any]], Sequence[Any]]:

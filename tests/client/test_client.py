@@ -365,7 +365,7 @@ def test_a_cursor_that_repeats_and_too_many_pages_end_the_list_with_a_warning(ca
 def test_a_list_that_is_too_large_ends_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("mcp_wsgi.client.client.MAX_LIST_SIZE", 150)
+    monkeypatch.setattr("mcp_wsgi.client.lists.MAX_LIST_SIZE", 150)
     found = listed("a", "b", "c", "d")
     assert (len(found), found.next_cursor) == (2, "b")
     assert "pages of" in caplog.text
