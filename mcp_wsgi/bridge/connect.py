@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..client import Client, ToolInfo
-from ..client.wire import LOGGER, shown
+from ..client.wire import LOGGER
 from ..exceptions import (
     ClientError,
     ConfigurationError,
@@ -18,6 +18,7 @@ from ..exceptions import (
     RegistrationError,
     RequestTimeoutError,
 )
+from ..server.reasons import shown
 from ..server.tools import Tool
 from .forms import FORMS, Form
 from .interfaces import is_for_models

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from ..client import Cancel, Client, InputRequiredResult, LogMessage, Progress, Relay
-from ..client.wire import LOGGER, shown
+from ..client.wire import LOGGER
 from ..errors import ErrorCode
 from ..exceptions import (
     ClientClosedError,
@@ -22,6 +22,7 @@ from ..exceptions import (
 )
 from ..server.context import CancelledError, Context
 from ..server.questions import InputRequired
+from ..server.reasons import shown
 from .forms import Form, shaped, tool_result
 
 __all__ = ["RemoteTool"]

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..server.reasons import shorten
 from .exits import CommandFailed, Exit
-from .text import one_line, shorten
+from .text import one_line
 
 __all__ = ["needs_schema", "pairs", "read_arguments", "types_of"]
 

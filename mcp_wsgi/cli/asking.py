@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ..server.reasons import shorten
 from .output import Output
-from .text import one_line, printable, shorten
+from .text import one_line, printable
 
 if TYPE_CHECKING:
     from ..client import ElicitAnswer, ElicitQuestion

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.versions import LEGACY_VERSIONS, MODERN_VERSIONS
+from ..server.reasons import shorten
 from .exits import CommandFailed, Exit
 from .options import header, seconds, setting
 from .output import Output, complain
-from .text import first_line, one_line, shorten, without_secrets
+from .text import first_line, one_line, without_secrets
 from .tokens import request_headers
 
 if TYPE_CHECKING:

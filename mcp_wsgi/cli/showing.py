@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.types import Audio, EmbeddedResource, Image, ResourceContents, ResourceLink, Text
+from ..server.reasons import shorten
 from .arguments import types_of
 from .output import Output
-from .text import json_text, shorten
+from .text import json_text
 
 if TYPE_CHECKING:
     from ..client import CallResult, UnknownContent

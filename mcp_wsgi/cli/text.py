@@ -13,7 +13,6 @@ __all__ = [
     "on_its_line",
     "one_line",
     "printable",
-    "shorten",
     "without_query",
     "without_secrets",
 ]
@@ -54,11 +53,6 @@ def first_line(text: str | None) -> str:
     """Give the first line of a text that is not empty, printable."""
     lines = (text or "").strip().splitlines()
     return one_line(lines[0]) if lines else ""
-
-
-def shorten(text: str, size: int) -> str:
-    """Cut a printable text to a size, marking the cut."""
-    return text if len(text) <= size else text[: size - 3] + "..."
 
 
 def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:

@@ -12,9 +12,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..exceptions import ConfigurationError, InternalError, InvalidParamsError, MCPError, MethodNotFoundError
 from ..protocol.codec import encode
+from ..server.reasons import shown
 from .asked import ElicitAnswer, ElicitQuestion, SampleMessage, SampleQuestion
 from .forms import check_form, fill_defaults
-from .wire import LOGGER, json_type, shown
+from .wire import LOGGER, json_type
 
 __all__ = [
     "Answers",

@@ -11,7 +11,8 @@ from math import isfinite
 from typing import Any
 
 from ..exceptions import ArgumentError
-from .wire import get_integer, get_list, get_mapping, get_number, get_text, json_type, shown
+from ..server.reasons import shown
+from .wire import get_integer, get_list, get_mapping, get_number, get_text, json_type
 
 __all__ = ["check_form", "fill_defaults"]
 

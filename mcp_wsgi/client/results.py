@@ -12,6 +12,7 @@ from typing import Any
 
 from ..protocol.meta import SERVER_INFO
 from ..protocol.types import Message, ResourceContents, Text
+from ..server.reasons import shown
 from .content import AnyContent, UnknownContent, read_content, read_message, read_resource_contents
 from .entries import Listing, PromptArgument, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo, read_list
 from .notices import Change, LogMessage, Progress
@@ -25,7 +26,6 @@ from .wire import (
     need_mapping,
     need_text,
     read_each,
-    shown,
 )
 
 __all__ = [

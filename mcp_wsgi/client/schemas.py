@@ -9,10 +9,11 @@ from typing import Any
 from ..exceptions import ArgumentError, EncodeError, ParseError, RegistrationError, RemoteProtocolError
 from ..protocol.codec import decode, encode
 from ..protocol.param_headers import ParamHeaderError, collect_param_headers
+from ..server.reasons import shown
 from .entries import ToolInfo
 from .forms import check_form, fill_defaults
 from .results import CallResult
-from .wire import LOGGER, plain, read_each, shown
+from .wire import LOGGER, plain, read_each
 
 __all__ = ["check_form", "fill_defaults", "output_checker", "usable_tools"]
 

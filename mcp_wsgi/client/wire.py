@@ -23,7 +23,6 @@ __all__ = [
     "plain",
     "read_base64",
     "read_each",
-    "shown",
 ]
 
 #: Warnings of the client side go here.
@@ -42,11 +41,6 @@ def json_type(value: object) -> str:
         return "null"
     kinds = ((bool, "boolean"), ((int, float), "number"), (str, "string"), (list, "array"))
     return next((name for kind, name in kinds if isinstance(value, kind)), "object")
-
-
-def shown(text: str, limit: int = 80) -> str:
-    """Write foreign text so that it can stand in one line of a log or message: quoted, printable and short."""
-    return ascii(text if len(text) <= limit else text[: limit - 3] + "...")
 
 
 def plain(text: str, limit: int = 250) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["HALF_CHARACTER", "LONGEST", "admitted_types", "explain", "json_type", "shorten"]
+__all__ = ["HALF_CHARACTER", "LONGEST", "admitted_types", "explain", "json_type", "shorten", "shown"]
 
 #: A reason is never longer than this: it must not repeat the value it is about.
 LONGEST = 200
@@ -35,6 +35,11 @@ _WORDS = {
 def shorten(text: str, limit: int = LONGEST) -> str:
     """Cut a text that is longer than the limit."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def shown(text: str, limit: int = 80) -> str:
+    """Write foreign text so that it can stand in one line of a log or message: quoted, printable and short."""
+    return ascii(shorten(text, limit))
 
 
 def json_type(value: Any) -> str:

@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ..exceptions import (
-    ClientClosedError,
     SessionExpiredError,
     TransportError,
     UnauthorizedError,
 )
 from ..protocol.codec import encode
-from ..protocol.framing import DEFAULT_MAX_SIZE, check_cap
 from ..protocol.headers import VERSION_HEADER, HasParamHeaders, expected_headers
 from ..protocol.meta import has_envelope
-from .base import Deadline, Exchange, Message, Transport
+from ..server.reasons import shown
+from .base import Deadline, Exchange, Message
 from .http_answer import Answer
-from .http_messages import LOGGER, shown
+from .http_base import WireTransport
+from .http_messages import LOGGER
 from .http_reading import Reading
 from .http_streams import ATTEMPTS, EVENT_STREAM, Inbox, Position
-from .http_wire import Wire
 from .watch import Watch
-
-if TYPE_CHECKING:
-    import requests
 
 __all__ = ["SESSION_HEADER", "HTTPTransport", "is_modern"]
 
@@ -54,7 +49,7 @@ def is_modern(message: Mapping[str, Any]) -> bool:
     return isinstance(params, dict) and has_envelope(params)
 
 
-class HTTPTransport(Transport):
+class HTTPTransport(WireTransport):
     """Reach a server over Streamable HTTP.
 
     Loopback addresses are asked directly, whatever proxy the environment names; a proxy of the ``session`` is used.
@@ -77,43 +72,10 @@ class HTTPTransport(Transport):
     kind: ClassVar[str] = "http"
     cancels_by_message: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        auth: Any = None,
-        verify: bool | str = True,
-        cert: str | tuple[str, str] | None = None,
-        connect_timeout: float = 10.0,
-        max_message_size: int = DEFAULT_MAX_SIZE,
-        session: requests.Session | None = None,
-    ) -> None:
-        super().__init__()
-        self._max_size = check_cap("max_message_size", max_message_size)
-        self._wire = Wire(
-            url,
-            headers=headers,
-            auth=auth,
-            verify=verify,
-            cert=cert,
-            connect_timeout=connect_timeout,
-            session=session,
-        )
-        self._connect_timeout = connect_timeout
-        self._version: str | None = None
-        self._session: str | None = None
-        self._session_pid = 0
-        self._inbox: Inbox | None = None
-        self._closed = False
-        self._pid = os.getpid()
-        # No lock guards it, which a fork could leave locked: each use is one operation.
-        self._watches: set[Watch] = set()
-
-    @property
-    def address(self) -> str:
-        """The URL without user, password, query and fragment."""
-        return self._wire.address
+    _version: str | None = None
+    _session: str | None = None
+    _session_pid = 0
+    _inbox: Inbox | None
 
     @property
     def deaf(self) -> bool:
@@ -163,28 +125,13 @@ class HTTPTransport(Transport):
         if self._closed:
             return
         self._closed = True
-        for watch in list(self._watches):
-            watch.close()
+        self._close_watches()
         self._stop_inbox()
         self._end_session()
         self._wire.close()
 
-    @contextmanager
-    def _watching(self, deadline: Deadline) -> Iterator[Watch]:
-        self._refresh()
-        watch = Watch(deadline, self._connect_timeout)
-        self._watches.add(watch)
-        try:
-            if self._closed:
-                raise ClientClosedError("The client is closed")
-            yield watch
-        finally:
-            self._watches.discard(watch)
-
-    def _refresh(self) -> None:
-        """In a forked child, forget what goes on in the parent."""
-        if self._pid != os.getpid():
-            self._pid, self._watches, self._inbox = os.getpid(), set(), None
+    def _begin_process(self) -> None:
+        self._inbox = None
 
     def _headers(
         self, message: Message, session: str | None, tool: HasParamHeaders | Mapping[str, Any] | None
@@ -256,9 +203,6 @@ class HTTPTransport(Transport):
 
     def _listen(self, position: Position, watch: Watch) -> Answer:
         return self._wire.send("GET", None, self._stream_headers(position, self._session), watch)
-
-    def _deliver(self, message: Message) -> None:
-        self.inbox(message)
 
     def _stop_inbox(self) -> None:
         inbox, self._inbox = self._inbox, None

@@ -10,20 +10,16 @@ from typing import Any
 from ..exceptions import InvalidParamsError, InvalidRequestError, ParseError, RemoteProtocolError
 from ..protocol.codec import decode
 from ..protocol.jsonrpc import Response, parse_message
+from ..server.reasons import shown
 from .base import Message
 
-__all__ = ["LOGGER", "Faults", "Inflater", "Inquiry", "media_type", "read_messages", "shown"]
+__all__ = ["LOGGER", "Faults", "Inflater", "Inquiry", "media_type", "read_messages"]
 
 #: Warnings of the client side go here.
 LOGGER = logging.getLogger("mcp_wsgi.client")
 _BLOCK = 65536
 #: How many faults of one stream are logged.
 _LOGGED = 10
-
-
-def shown(text: str, limit: int = 80) -> str:
-    """Write foreign text so that it can stand in one line of a log or message: quoted, printable and short."""
-    return ascii(text if len(text) <= limit else text[: limit - 3] + "...")
 
 
 def media_type(content_type: str | None) -> str:

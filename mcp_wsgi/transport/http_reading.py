@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..exceptions import RemoteProtocolError, TransportError
+from ..server.reasons import shown
 from .base import Exchange, Message
 from .http_answer import Answer
-from .http_messages import Inquiry, shown
+from .http_messages import Inquiry
 from .http_streams import EVENT_STREAM, Position, iterate_events
 
 __all__ = ["Reading"]

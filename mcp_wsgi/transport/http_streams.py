@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from ..exceptions import ClientError, InvalidParamsError, InvalidRequestError, ParseError, RemoteProtocolError
 from ..protocol.jsonrpc import Response, parse_message
 from ..protocol.sse import Event, EventDecoder, FramingError
+from ..server.reasons import shown
 from .base import Deadline, Message
 from .http_answer import Answer
-from .http_messages import LOGGER, Faults, read_messages, shown
+from .http_messages import LOGGER, Faults, read_messages
 from .watch import Watch
 
 __all__ = ["ATTEMPTS", "EVENT_STREAM", "Inbox", "Position", "iterate_events"]

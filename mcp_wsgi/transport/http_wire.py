@@ -22,10 +22,11 @@ from requests.utils import get_auth_from_url, get_netrc_auth, requote_uri
 from urllib3.exceptions import HTTPError
 
 from ..exceptions import ConfigurationError, TransportError
+from ..server.reasons import shown
 from .http_answer import FAULTS, Answer
 from .http_connections import WatchedAdapter
 from .http_faults import explain
-from .http_messages import LOGGER, shown
+from .http_messages import LOGGER
 from .http_names import is_loopback
 from .watch import Watch
 

@@ -6,14 +6,12 @@ run. Its session is the stream: when that ends, a handshake has to begin another
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import ClassVar, TypeAlias
 
 from ..exceptions import (
-    ClientClosedError,
     ClientError,
     RemoteProtocolError,
     SessionExpiredError,
@@ -21,18 +19,15 @@ from ..exceptions import (
     UnauthorizedError,
 )
 from ..protocol.codec import encode
-from ..protocol.framing import DEFAULT_MAX_SIZE, check_cap
 from ..protocol.sse import Event
-from .base import Deadline, Exchange, Message, Transport
+from ..server.reasons import shown
+from .base import Deadline, Exchange, Message
 from .http_answer import Answer
-from .http_messages import shown
+from .http_base import WireTransport
 from .http_streams import EVENT_STREAM, Position, iterate_events
-from .http_wire import Wire, join
+from .http_wire import join
 from .routing import Router
 from .watch import PATIENCE, Watch, closed
-
-if TYPE_CHECKING:
-    import requests
 
 __all__ = ["SSETransport"]
 
@@ -97,7 +92,7 @@ class _Stream:
             self._thread.join(_STOP)
 
 
-class SSETransport(Transport):
+class SSETransport(WireTransport):
     """Reach a server over HTTP+SSE.
 
     Args:
@@ -117,40 +112,8 @@ class SSETransport(Transport):
 
     kind: ClassVar[str] = "sse"
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        auth: Any = None,
-        verify: bool | str = True,
-        cert: str | tuple[str, str] | None = None,
-        connect_timeout: float = 10.0,
-        max_message_size: int = DEFAULT_MAX_SIZE,
-        session: requests.Session | None = None,
-    ) -> None:
-        super().__init__()
-        self._max_size = check_cap("max_message_size", max_message_size)
-        self._wire = Wire(
-            url,
-            headers=headers,
-            auth=auth,
-            verify=verify,
-            cert=cert,
-            connect_timeout=connect_timeout,
-            session=session,
-        )
-        self._connect_timeout = connect_timeout
-        self._closed = False
-        self._pid = os.getpid()
-        self._opening = threading.Lock()
-        self._stream: _Stream | None = None
-        self._watches: set[Watch] = set()
-
-    @property
-    def address(self) -> str:
-        """The URL without user, password, query and fragment."""
-        return self._wire.address
+    _opening: threading.Lock
+    _stream: _Stream | None
 
     @property
     def failed(self) -> bool:
@@ -188,29 +151,15 @@ class SSETransport(Transport):
         """End the stream and the connections; whoever waits gets ``ClientClosedError``."""
         self._refresh()
         self._closed = True
-        for watch in list(self._watches):
-            watch.close()
+        self._close_watches()
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.stop(closed)
         self._wire.close()
 
-    def _refresh(self) -> None:
-        """In a forked child, forget what goes on in the parent. Its session cannot be shared, so another is needed."""
-        if self._pid != os.getpid():
-            self._pid, self._watches, self._opening, self._stream = os.getpid(), set(), threading.Lock(), None
-
-    @contextmanager
-    def _watching(self, deadline: Deadline) -> Iterator[Watch]:
-        self._refresh()
-        watch = Watch(deadline, self._connect_timeout)
-        self._watches.add(watch)
-        try:
-            if self._closed:
-                raise ClientClosedError("The client is closed")
-            yield watch
-        finally:
-            self._watches.discard(watch)
+    def _begin_process(self) -> None:
+        # The session of a parent cannot be shared, and its lock may be held for ever.
+        self._opening, self._stream = threading.Lock(), None
 
     def _ready(self, message: Message, deadline: Deadline, aborting: _Aborting) -> _Stream:
         """Give the session that a message goes to, and begin one where there is none."""
@@ -258,9 +207,6 @@ class SSETransport(Transport):
                     raise RemoteProtocolError("The server wants messages to be posted to another origin than its own")
                 return url
         raise TransportError(f"{self.address}: its event stream ended before it said where to post messages")
-
-    def _deliver(self, message: Message) -> None:
-        self.inbox(message)
 
     def _send(self, message: Message, stream: _Stream, watch: Watch) -> int:
         answer = self._wire.send("POST", encode(message), _POST_HEADERS, watch, stream.url)

@@ -16,10 +16,10 @@ from mcp_wsgi.cli.text import (
     on_its_line,
     one_line,
     printable,
-    shorten,
     without_query,
     without_secrets,
 )
+from mcp_wsgi.server.reasons import shorten
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,9 @@ from mcp_wsgi.client.results import (
     read_list,
     result_type,
 )
-from mcp_wsgi.client.wire import json_type, shown
+from mcp_wsgi.client.wire import json_type
 from mcp_wsgi.protocol.types import Message, ResourceContents, Text
+from mcp_wsgi.server.reasons import shown
 from tests.client.examples import examples, load
 from tests.client.mutations import mutated
 

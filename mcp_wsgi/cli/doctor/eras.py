@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...protocol.versions import LATEST_LEGACY_VERSION, LATEST_VERSION, LEGACY_VERSIONS, MODERN_VERSIONS
-from ..text import one_line, shorten
+from ...server.reasons import shorten
+from ..text import one_line
 from .clients import CHATGPT, CLAUDE_CODE, COPILOT_STUDIO, LEGACY, MODERN, VSCODE
 from .findings import Check, Opinion, broken, check, fine, note, some, worst
 from .patient import UNKNOWN_TOOL, Patient

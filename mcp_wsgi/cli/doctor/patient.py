@@ -11,7 +11,8 @@ from ... import __version__
 from ...protocol.headers import expected_headers
 from ...protocol.meta import build_meta
 from ...protocol.versions import LATEST_LEGACY_VERSION, LATEST_VERSION
-from ..text import one_line, shorten, without_query
+from ...server.reasons import shorten
+from ..text import one_line, without_query
 from .findings import Opinion
 from .raw import Answer, NoAnswer, Sent, Wire
 

@@ -7,8 +7,9 @@ import textwrap
 from collections import Counter
 from typing import Any
 
+from ...server.reasons import shorten
 from ..output import Output
-from ..text import one_line, shorten
+from ..text import one_line
 from .examination import Examination
 from .findings import Finding, Verdict
 

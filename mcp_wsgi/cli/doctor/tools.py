@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..text import one_line, shorten
+from ...server.reasons import shorten
+from ..text import one_line
 from .clients import COPILOT_CLI, CURSOR, EVERYBODY
 from .findings import Check, Opinion, broken, check, fine, note, skipped, some, worst
 from .patient import Patient
