@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
-__all__ = ["ATTEMPTS", "at_best", "least"]
+__all__ = ["ATTEMPTS", "at_best", "least", "wait_until"]
 
 ATTEMPTS = 3
 
@@ -22,3 +23,11 @@ def at_best(measure: Callable[[], Mapping[str, float]], bound: float) -> dict[st
 def least(measure: Callable[[], float], bound: float) -> float:
     """Measure one thing until it is within a bound, a few times at most; give the least."""
     return at_best(lambda: {"": measure()}, bound)[""]
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
+    """Wait for what another thread or process does; fail where it is not done in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.005)

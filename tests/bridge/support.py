@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from typing import Any
 
 from mcp_wsgi import Context, Server, ToolError
+from tests.patience import wait_until
 
 __all__ = ["bridge_threads", "closed_port", "shop", "wait_until", "weather"]
 
@@ -64,11 +64,3 @@ def closed_port() -> int:
 def bridge_threads() -> list[str]:
     """The threads that connecting has started and that still run."""
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("mcp_wsgi bridge")]
-
-
-def wait_until(condition: Any, seconds: float = 10.0) -> None:
-    """Wait for something that another thread or process does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -161,13 +161,10 @@ class HTTPPeer:
 
     @staticmethod
     def send(handler: BaseHTTPRequestHandler, status: int, body: bytes, kind: str) -> None:
+        from tests.client.loopback import answer
+
         with suppress(OSError):  # the client may have gone
-            handler.send_response(status)
-            if kind:
-                handler.send_header("Content-Type", kind)
-            handler.send_header("Content-Length", str(len(body)))
-            handler.end_headers()
-            handler.wfile.write(body)
+            answer(handler, status, body, kind)
 
 
 @contextmanager
@@ -175,36 +172,15 @@ def http_peer() -> Iterator[HTTPPeer]:
     """Serve a peer on the loopback interface."""
     peer = HTTPPeer()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 20
+    # The program on stdio runs this file by itself, without the tests around it.
+    from tests.client.loopback import serving
 
-        def do_POST(self) -> None:
-            peer.handle(self)
-
-        do_GET = do_DELETE = do_POST
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    class Listener(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            pass
-
-    server = Listener(("127.0.0.1", 0), Handler)
-    server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    peer.url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
-    try:
-        yield peer
-    finally:
-        peer.stopping.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving(peer.handle) as port:
+        peer.url = f"http://127.0.0.1:{port}/mcp"
+        try:
+            yield peer
+        finally:
+            peer.stopping.set()
 
 
 def main(path: str) -> None:

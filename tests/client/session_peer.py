@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import queue
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.client.loopback import answer, serving
 
 __all__ = ["SessionPeer", "session_peer"]
 
@@ -143,14 +144,8 @@ class SessionPeer:
     def send(
         handler: BaseHTTPRequestHandler, status: int, body: bytes, *, kind: str = "application/json", session: str = ""
     ) -> None:
-        handler.send_response(status)
-        if session:
-            handler.send_header("Mcp-Session-Id", session)
-        if body:
-            handler.send_header("Content-Type", kind)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
+        headers = {"Mcp_Session_Id": session} if session else {}
+        answer(handler, status, body, kind if body else "", **headers)
 
 
 @contextmanager
@@ -158,28 +153,9 @@ def session_peer() -> Iterator[SessionPeer]:
     """Serve such a server on the loopback interface."""
     peer = SessionPeer()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 20
-
-        def do_POST(self) -> None:
-            with suppress(OSError):
-                peer.handle(self)
-
-        do_GET = do_DELETE = do_POST
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads, server.block_on_close = True, False
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    peer.url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
-    try:
-        yield peer
-    finally:
-        peer.forget_sessions()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving(peer.handle) as port:
+        peer.url = f"http://127.0.0.1:{port}/mcp"
+        try:
+            yield peer
+        finally:
+            peer.forget_sessions()

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mcp_wsgi.client import inbox as module
 from mcp_wsgi.client.inbox import Inbox
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.005)
+from tests.patience import wait_until
 
 
 def notice(number: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from mcp_wsgi.client import Client
 from mcp_wsgi.exceptions import ClientClosedError, ClientError, MCPError, TransportError
 from tests.client.peers import HTTPPeer, Refusal, Way, http_peer
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.patience import wait_until
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,13 +56,6 @@ for line in sys.stdin:
         answer["result"] = {"content": [{"type": "text", "text": str(os.getpid())}]}
     print(json.dumps(answer), flush=True)
 """
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def threads_of_ours() -> list[str]:

@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -26,17 +26,11 @@ from mcp_wsgi.exceptions import (
     TransportError,
 )
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.patience import wait_until
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 TOOLS = "notifications/tools/list_changed"
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.fixture

@@ -15,15 +15,9 @@ from mcp_wsgi.client import Client
 from mcp_wsgi.exceptions import ClientError, HTTPStatusError, MCPError
 from tests.client.peers import HTTPPeer, Refusal, Way, http_peer
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.patience import wait_until
 
 MODERN, LEGACY = Way(modern=True, legacy=False), Way(modern=False, legacy=True)
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.fixture

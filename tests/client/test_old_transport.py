@@ -6,25 +6,19 @@ import gc
 import json
 import queue
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
 from mcp_wsgi.client import CallResult, Client
 from mcp_wsgi.exceptions import ClientClosedError, HTTPStatusError, TransportError
+from tests.client.loopback import answer, serving
+from tests.patience import wait_until
 
 OLD = "2024-11-05"
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 class OldPeer:
@@ -79,44 +73,22 @@ class OldPeer:
 
     @staticmethod
     def send(handler: BaseHTTPRequestHandler, status: int, body: bytes, *, kind: str = "text/plain") -> None:
-        handler.send_response(status)
-        handler.send_header("Content-Type", kind)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
+        answer(handler, status, body, kind)
 
 
 @contextmanager
 def old_peer() -> Iterator[OldPeer]:
     peer = OldPeer()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        timeout = 20
+    def handle(handler: BaseHTTPRequestHandler) -> None:
+        (peer.get if handler.command == "GET" else peer.post)(handler)
 
-        def do_POST(self) -> None:
-            with suppress(OSError):
-                peer.post(self)
-
-        def do_GET(self) -> None:
-            with suppress(OSError):
-                peer.get(self)
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads, server.block_on_close = True, False
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    peer.url = f"http://127.0.0.1:{server.server_address[1]}/sse"
-    try:
-        yield peer
-    finally:
-        peer.waiting.put(None)
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving(handle) as port:
+        peer.url = f"http://127.0.0.1:{port}/sse"
+        try:
+            yield peer
+        finally:
+            peer.waiting.put(None)
 
 
 @pytest.fixture

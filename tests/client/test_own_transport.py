@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-import time
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
@@ -15,15 +13,9 @@ from mcp_wsgi.client import Client, Progress
 from mcp_wsgi.client.incoming import Incoming
 from mcp_wsgi.exceptions import ConfigurationError, HeaderMismatchError, NegotiationError, TransportError
 from mcp_wsgi.transport.base import Deadline, Exchange, Message, Transport
+from tests.patience import wait_until
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 class Wire(Transport):

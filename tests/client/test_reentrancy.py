@@ -7,7 +7,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mcp_wsgi.exceptions import (
     SessionExpiredError,
 )
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.patience import wait_until
 
 LEGACY = "2025-11-25"
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,13 +76,6 @@ for line in sys.stdin:
     elif "id" in message and method:
         send({"id": message["id"], "result": {}})
 """
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.fixture

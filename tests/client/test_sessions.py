@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,13 +11,7 @@ import pytest
 from mcp_wsgi.client import CallResult, Client
 from mcp_wsgi.exceptions import SessionExpiredError
 from tests.client.session_peer import SessionPeer, session_peer
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
+from tests.patience import wait_until
 
 
 @pytest.fixture
