@@ -45,6 +45,7 @@ from .schemas import usable_tools
 from .session import Connection, Session
 from .targets import Target, TransportOptions, transport_for
 from .tools import KnownTool, KnownTools
+from .verdicts import Verdicts
 
 if TYPE_CHECKING:
     import requests
@@ -57,7 +58,7 @@ T = TypeVar("T")
 R = TypeVar("R", CallResult, ReadResult, PromptResult)
 
 #: What this process knows of the servers that it has spoken with: the address, and the protocol version.
-_VERDICTS: dict[str, str] = {}
+_VERDICTS: dict[str, str] = Verdicts()
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 
 
