@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import logging
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
@@ -28,7 +27,6 @@ __all__ = ["WSGIApp", "WSGIMiddleware", "make_request", "unbuffer"]
 logger = logging.getLogger("mcp_wsgi")
 
 _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
-_DIGITS = re.compile(r"[0-9]+\Z")
 _LONGEST = 18  # digits of a length that can be meant
 _CHUNK = 64 * 1024
 
@@ -135,7 +133,7 @@ def make_request(environ: WSGIEnvironment, *, stream: Any = None, raw: Any = Non
     announced = environ.get("CONTENT_LENGTH") or None
     coding = environ.get("HTTP_TRANSFER_ENCODING")
     length: int | None = None
-    if announced is not None and not _DIGITS.match(announced):
+    if announced is not None and not (announced.isascii() and announced.isdigit()):
         read_body = _refuse(400, "The Content-Length header is not a number")
     elif announced is not None:
         length = known = int(announced) if len(announced) <= _LONGEST else 10**_LONGEST

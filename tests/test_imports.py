@@ -60,7 +60,13 @@ CONFIGURED = {"mcp_wsgi.django.urls"}
 
 #: The libraries of the layers, and the only modules that may import them (in a function, unless said otherwise).
 LIBRARIES = {
-    "msgspec": {"mcp_wsgi.protocol.codec", "mcp_wsgi.protocol.jsonrpc", "mcp_wsgi.server.*", "mcp_wsgi.demo.*"},
+    "msgspec": {
+        "mcp_wsgi.protocol.codec",
+        "mcp_wsgi.protocol.jsonrpc",
+        "mcp_wsgi.protocol.meta",
+        "mcp_wsgi.server.*",
+        "mcp_wsgi.demo.*",
+    },
     "requests": {
         *OVER_HTTP,
         "mcp_wsgi.client.client",

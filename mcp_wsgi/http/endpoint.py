@@ -103,6 +103,8 @@ class Endpoint:
         self._wrap = wrap
         self._streams = streams
         self.policy = policy if policy is not None else HTTPPolicy()
+        self._any_host = self.policy.allowed_hosts is None
+        self._without_origin = self.policy.cors_headers(None)
         self._auth = check_auth(auth)
         self._auth_is_async = callable(self._auth) and is_coroutine_callable(self._auth)
         if streams is not None:
@@ -135,8 +137,7 @@ class Endpoint:
             response = _error(status_of(error.code), error, error.request_id)
         except (Exception, InputRequired):  # noqa: BLE001 - an auth function may fail; nothing raises out of a door
             response = _failed(500, None)
-        if origin is not None or self.policy.allowed_origins:
-            response.headers += self.policy.cors_headers(allowed)
+        response.headers += self._without_origin if origin is None else self.policy.cors_headers(allowed)
         return response
 
     def _other_method(self, request: HTTPRequest, headers: Mapping[str, str], allowed: str | None) -> HTTPResponse:
@@ -156,14 +157,15 @@ class Endpoint:
     ) -> Steps[HTTPResponse]:
         if refused:
             raise _refuse(403, "The Origin of this request is not allowed")
-        if not self.policy.allows_host(headers.get("host")):
+        if not (self._any_host or self.policy.allows_host(headers.get("host"))):
             raise _refuse(421, "The Host of this request is not served here")
         principal: str | None = None
         if not isinstance(self._auth, Public):
             principal = yield from self._authenticate(request, repeated)
         body = self._read(request) if not request.is_async else (yield from self._read_async(request))
         problem = media_type_problem(headers.get("content-type"))
-        if problem is None and headers.get("content-encoding", "identity").strip(" \t").lower() != "identity":
+        coding = headers.get("content-encoding")
+        if problem is None and coding is not None and coding.strip(" \t").lower() != "identity":
             problem = "a compressed body is not supported; send it without Content-Encoding"
         if problem is not None:
             raise _refuse(415, f"Unsupported media type: {problem}")
@@ -270,7 +272,15 @@ class Endpoint:
         """Take a request up the rungs between its parsing and its dispatch: its era, its envelope, its headers."""
         modern = has_envelope(message.params) or _names_modern(headers)
         try:
-            context = self._context(message, modern, principal, request)
+            context = self.server.make_context(
+                message,
+                modern=modern,
+                principal=principal,
+                request=request,
+                can_stream=self._streams is not None,
+                signer=self._signer,
+                wrap=self._wrap,
+            )
             if modern:
                 self._check_modern(context, headers, repeated)
             else:
@@ -296,17 +306,6 @@ class Endpoint:
         if outcome.answer is not None:
             return _json(outcome.answer, accept, modern=modern)
         return HTTPResponse(200, list(STREAM_HEADERS), stream=outcome.stream)
-
-    def _context(self, message: Request, modern: bool, principal: str | None, request: HTTPRequest) -> Context:
-        return self.server.make_context(
-            message,
-            modern=modern,
-            principal=principal,
-            request=request,
-            can_stream=self._streams is not None,
-            signer=self._signer,
-            wrap=self._wrap,
-        )
 
     def _listen(self, context: Context, streams: Streams, accept: str | None) -> Steps[HTTPResponse]:
         """Open a subscription (2026-07-28, basic/patterns/subscriptions)."""

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from ..exceptions import InvalidParamsError
 from .jsonrpc import MAX_ID_LENGTH
@@ -47,7 +49,7 @@ LOG_LEVELS: tuple[str, ...] = (
 _CAPABILITIES = ("elicitation", "sampling", "roots", "extensions", "experimental")
 
 
-class Envelope(NamedTuple):
+class Envelope(msgspec.Struct, frozen=True):
     """Hold the request metadata of one modern request."""
 
     version: str

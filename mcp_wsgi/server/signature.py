@@ -203,8 +203,8 @@ def _binder(parameters: list[_Parameter], schema: dict[str, Any]) -> Callable[[d
         gc=False,
     )
     names = tuple(each.name for each in parameters)
-    all_required = all(each.required for each in parameters)
     loaders = [(each.name, each.adapter.load) for each in parameters if isinstance(each.adapter, PydanticAdapter)]
+    plain = not loaders and all(each.required for each in parameters)
     convert, unset, values, invalid = (
         msgspec.convert,
         msgspec.UNSET,
@@ -217,8 +217,10 @@ def _binder(parameters: list[_Parameter], schema: dict[str, Any]) -> Callable[[d
             bound = convert(arguments, kind, strict=True, str_keys=True)
         except (invalid, RecursionError, UnicodeError) as error:
             bound = _convert_again(arguments, kind, error, schema)
-        pairs = zip(names, values(bound), strict=True)
-        result = dict(pairs) if all_required else {name: value for name, value in pairs if value is not unset}
+        pairs = zip(names, values(bound))  # noqa: B905 - of one length by construction, and this is the hot path
+        if plain:
+            return dict(pairs)
+        result = {name: value for name, value in pairs if value is not unset}
         for name, load in loaders:
             if name in result:
                 result[name] = load(result[name], name)

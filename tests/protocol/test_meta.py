@@ -106,7 +106,7 @@ def test_another_log_level_is_refused(level):
 
 def test_optional_fields_that_are_null_are_absent():
     meta = {**LEAST, CLIENT_INFO: None, LOG_LEVEL: None, "progressToken": None}
-    assert read_envelope({"_meta": meta})[2:5] == (None, None, None)
+    assert read_envelope({"_meta": meta}) == Envelope("2026-07-28", {}, None, None, None, meta)
 
 
 # Progress tokens: 2026-07-28, basic/patterns/progress

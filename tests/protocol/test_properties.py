@@ -30,7 +30,14 @@ from mcp_wsgi.protocol.headers import (
 )
 from mcp_wsgi.protocol.jsonrpc import Notification, Request, Response, error_response, notification, parse_message
 from mcp_wsgi.protocol.jsonrpc import request as build_request
-from mcp_wsgi.protocol.meta import PROTOCOL_VERSION, build_meta, has_envelope, read_envelope, read_progress_token
+from mcp_wsgi.protocol.meta import (
+    PROTOCOL_VERSION,
+    Envelope,
+    build_meta,
+    has_envelope,
+    read_envelope,
+    read_progress_token,
+)
 from tests.strategies import (
     Mirrored,
     calls,
@@ -370,7 +377,7 @@ def test_errors_are_read_back(request_id, code, text, data):
 def test_an_envelope_is_read_back(version, declared, info, level, token):
     meta = build_meta(version=version, capabilities=declared, client_info=info, log_level=level, progress_token=token)
     envelope = read_envelope(decode(encode({"_meta": meta})))
-    assert envelope == (version, declared, info, level, token, meta)
+    assert envelope == Envelope(version, declared, info, level, token, meta)
 
 
 @given(envelopes())
