@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Deadlines are off: a shared machine is slow for reasons that no test is about.
-settings.register_profile("dev", max_examples=100, deadline=None)
-settings.register_profile("ci", max_examples=400, deadline=None, print_blob=True)
+TIMELESS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", TIMELESS, max_examples=100)
+settings.register_profile("ci", TIMELESS, max_examples=400, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 # A shell lets what it starts in the background ignore SIGINT, and that would be inherited by all that tests start.

@@ -93,7 +93,7 @@ def chunked(pieces: Iterable[bytes], *, last: bool = True, trailers: Sequence[by
 class Connection:
     """A connection to a server; every receiving method ends within `timeout` seconds of its start."""
 
-    def __init__(self, server: Address, *, timeout: float = 15.0) -> None:
+    def __init__(self, server: Address, *, timeout: float = 30.0) -> None:
         self.timeout = timeout
         self._socket = socket.create_connection((server.host, server.port), timeout=timeout)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -215,7 +215,7 @@ def _parse_head(data: bytes) -> Response:
     return Response(version=version, status=int(status), reason="".join(reason), headers=headers)
 
 
-def exchange(server: Address, data: bytes, *, timeout: float = 15.0, head: bool = False) -> Response:
+def exchange(server: Address, data: bytes, *, timeout: float = 30.0, head: bool = False) -> Response:
     """Send bytes on a new connection and return the whole answer."""
     with Connection(server, timeout=timeout) as connection:
         connection.send(data)

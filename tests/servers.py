@@ -23,16 +23,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ASGI_KINDS", "KINDS", "NotStarted", "Running", "available", "serve"]
+__all__ = ["ASGI_KINDS", "KINDS", "NotStarted", "Running", "available", "reserved_port", "serve"]
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 30.0
-STOP_SECONDS = 10.0
-ATTEMPTS = 3
+START_SECONDS = 60.0
+STOP_SECONDS = 15.0
 
 
 class NotStarted(Exception):
@@ -67,7 +66,7 @@ class Running:
         """Return what the server has printed so far."""
         return self.log_file.read_text(errors="replace")
 
-    def wait_for_log(self, pattern: str, *, count: int = 1, seconds: float = 10.0) -> str:
+    def wait_for_log(self, pattern: str, *, count: int = 1, seconds: float = 30.0) -> str:
         """Return the log once a pattern occurs `count` times in it, or fail after some seconds."""
         deadline = time.monotonic() + seconds
         while len(re.findall(pattern, self.log())) < count:
@@ -200,37 +199,28 @@ def serve(
     are requests. `env` adds to this process's environment, `options` to the server's command. `python` is that of the
     environment which gunicorn or uvicorn is taken from.
     """
-    with tempfile.TemporaryDirectory(prefix="mcp-wsgi-server-") as folder:
-        plan = _Plan(target=target, workers=workers, threads=threads, options=options, python=python)
-        server = _start_until_ready(kind, plan, Path(folder) / "log.txt", env or {})
+    with tempfile.TemporaryDirectory(prefix="mcp-wsgi-server-") as folder, reserved_port() as port:
+        plan = _Plan(target=target, workers=workers, threads=threads, port=port, options=options, python=python)
+        server = _start(kind, plan, Path(folder) / "log.txt", env or {})
         try:
+            _wait_until_ready(server, plan)
             yield server
         finally:
             _stop(server.process)
 
 
-def _start_until_ready(kind: str, plan: _Plan, log_file: Path, env: Mapping[str, str]) -> Running:
-    for attempts_left in reversed(range(ATTEMPTS)):
-        plan = replace(plan, port=_free_port())
-        server = _start(kind, plan, log_file, env)
-        try:
-            _wait_until_ready(server, plan)
-        except BaseException as failure:
-            _stop(server.process)
-            # Another process may have taken the port between its choice and its use.
-            taken = isinstance(failure, NotStarted) and _PORT_TAKEN.search(failure.log)
-            if not attempts_left or not taken:
-                raise
-        else:
-            return server
-    raise AssertionError("the last attempt returns or raises")
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """Give a port of the loopback interface that nobody else is given, for as long as the block lasts.
 
-
-def _free_port() -> int:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port: int = chosen.getsockname()[1]
-        return port
+    A port that is chosen, freed and used later may be another process's by then, as its server's or as the near end of
+    a connection. This one stays bound: who binds it by its number with SO_REUSEADDR, as servers do, can listen on it,
+    and the kernel gives it to nobody who leaves the choice to it.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def _start(kind: str, plan: _Plan, log_file: Path, env: Mapping[str, str]) -> Running:
@@ -247,7 +237,6 @@ def _start(kind: str, plan: _Plan, log_file: Path, env: Mapping[str, str]) -> Ru
     return Running(kind=kind, host=plan.host, port=plan.port, process=process, log_file=log_file)
 
 
-_PORT_TAKEN = re.compile("address (is )?already in use", re.IGNORECASE)
 _READY = {"gunicorn": "Worker is ready", "uwsgi": "spawned uWSGI worker"}
 
 
@@ -257,7 +246,7 @@ def _wait_until_ready(server: Running, plan: _Plan) -> None:
     deadline = time.monotonic() + START_SECONDS
     while server.process.poll() is None and time.monotonic() < deadline:
         if mark is None or server.log().count(mark) >= plan.workers:
-            with suppress(OSError), socket.create_connection((plan.host, plan.port), timeout=1):
+            with suppress(OSError), socket.create_connection((plan.host, plan.port), timeout=5):
                 return
         time.sleep(0.02)
     # pytest shows what was printed beside a failure, and keeps its summary short.

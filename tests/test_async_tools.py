@@ -16,7 +16,7 @@ from tests.servers import Running, serve
 pytestmark = pytest.mark.servers
 
 CALLS = 50
-PAUSE = 0.1
+PAUSE = 0.5
 
 
 @pytest.fixture(scope="module", params=["gunicorn-gthread", "gunicorn-gevent"])

@@ -66,7 +66,7 @@ def facts_of_the_django_door() -> dict[str, Facts]:
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "tests.apps.django_library.settings"},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=100,
         check=True,
     )
     return {name: Facts(**facts) for name, facts in json.loads(probe.stdout).items()}

@@ -32,7 +32,7 @@ def post(
     request = message(method, **params)
     sent = dict(post_headers(request)) | (ANN if headers is None else headers)
     return requests.post(
-        server.url + path, json.dumps(request, separators=(",", ":")), headers=sent, timeout=10, stream=True
+        server.url + path, json.dumps(request, separators=(",", ":")), headers=sent, timeout=30, stream=True
     )
 
 
@@ -51,7 +51,7 @@ def test_a_note_taken_by_a_tool_is_in_the_api(server: Running):
     taken = call(server, "add_note", text="Buy apples", tags=["shop"])
     assert taken["structuredContent"]["text"] == "Buy apples"
     assert "Buy apples" in [
-        note["text"] for note in requests.get(server.url + "/notes", headers=ANN, timeout=10).json()
+        note["text"] for note in requests.get(server.url + "/notes", headers=ANN, timeout=30).json()
     ]
     assert [note["tags"] for note in call(server, "find_notes", text="apples")["structuredContent"]] == [["shop"]]
 

@@ -285,7 +285,7 @@ def loaded() -> dict[str, set[str]]:
         env={**environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=True,
     )
     found = {name: set(heavy) for name, heavy in map(json.loads, probe.stdout.splitlines())}

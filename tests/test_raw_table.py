@@ -34,7 +34,7 @@ def test_the_answer_is_the_documented_one_and_the_next_request_is_read_as_such(
     server: Running, row: Row, framing: str
 ) -> None:
     expected = row.expected(server.kind, framing)
-    with Connection(server, timeout=10) as connection:
+    with Connection(server, timeout=30) as connection:
         connection.send(row.bytes(framing))
         if row.cut:
             connection.finish()

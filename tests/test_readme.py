@@ -51,7 +51,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
     finally:
         if process.poll() is None:
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=60)
     if process.returncode == 1 and "pip" in errors and not os.environ.get("CI"):
         pytest.skip(f"the packages cannot be had here: {errors[-1000:]}")
     return output, errors
@@ -92,11 +92,11 @@ def test_run_demo_can_leave_the_server_running_until_it_is_stopped() -> None:
     process.terminate()
     finish(process)
     assert process.returncode == 143
-    assert time.monotonic() - before < 15
+    assert time.monotonic() - before < 60
     assert list((ROOT / ".cache" / "demo").glob("server.*")) == [] or "MCP_WSGI_DEMO_CACHE" in os.environ
 
 
 def test_run_demo_refuses_what_it_does_not_know() -> None:
     process = run_demo("--kep")
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (2, "", "usage: ./run-demo [--keep]\n")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.patience import wait_until
 from tests.raw import Connection, chunked, exchange, request
 from tests.servers import KINDS, NotStarted, Running, available, serve
 
@@ -75,11 +76,12 @@ def test_a_stream_arrives_piece_by_piece_and_its_end_is_noticed(server: Running)
 def test_every_worker_takes_part(kind: str) -> None:
     with serve(installed(kind), ECHO, workers=2) as server:
         seen: set[int] = set()
-        for _ in range(2000):
+
+        def are_two() -> bool:
             seen.add(exchange(server, request("GET", "/pid")).json())
-            if len(seen) == 2:
-                break
-        assert len(seen) == 2
+            return len(seen) == 2
+
+        wait_until(are_two, 60)
         server.assert_clean()
 
 

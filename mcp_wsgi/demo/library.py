@@ -105,7 +105,7 @@ class Library:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Open a transaction in a connection of its own, which no other thread sees."""
-        with closing(sqlite3.connect(self._path)) as database, database:
+        with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
             database.row_factory = sqlite3.Row
             database.execute("PRAGMA foreign_keys = ON")
             yield database

@@ -84,21 +84,22 @@ class _Ending:
 
     def __init__(self, stop_seconds: float) -> None:
         self._stop_seconds = stop_seconds
-        self._deadline: float | None = None
+        # Only added to: a signal may come while the end of the input is being noted, and neither may hide the other.
+        self._deadlines: list[float] = []
         self._signals = 0
 
     def is_begun(self) -> bool:
         """Say whether no more is to be read."""
-        return self._deadline is not None
+        return bool(self._deadlines)
 
     def is_late(self) -> bool:
         """Say whether handlers have had their time."""
-        return self._deadline is not None and time.monotonic() >= self._deadline
+        return self.is_begun() and time.monotonic() >= min(self._deadlines)
 
     def begin(self, seconds: float | None = None) -> None:
         """Give handlers some time from now on, unless they have less already."""
-        deadline = time.monotonic() + min(self._stop_seconds, self._stop_seconds if seconds is None else seconds)
-        self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
+        seconds = self._stop_seconds if seconds is None else min(self._stop_seconds, seconds)
+        self._deadlines.append(time.monotonic() + seconds)
 
     @contextmanager
     def on_signals(self, source: Source) -> Iterator[None]:

@@ -100,7 +100,7 @@ def asgi_client(app: Any) -> Client:
     """Call an ASGI application as a server would, on a loop of its own."""
 
     def ask(request: RawRequest) -> Answer:
-        return asyncio.run(asyncio.wait_for(_exchange(app, request), 10))
+        return asyncio.run(asyncio.wait_for(_exchange(app, request), 30))
 
     return ask
 

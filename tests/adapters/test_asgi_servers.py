@@ -10,7 +10,7 @@ import pytest
 from tests.modern import message
 from tests.patience import ATTEMPTS, least
 from tests.servers import ASGI_KINDS, Running, available, serve
-from tests.streaming.client import Stream, call, post, structured, tool
+from tests.streaming.client import Stream, call, latency, post, structured, tool
 
 pytestmark = pytest.mark.servers
 
@@ -29,15 +29,9 @@ def test_discovery_and_calls_are_answered(server: Running) -> None:
     assert structured(call(server, "add", a=1, b=2)) == 3
 
 
-@pytest.mark.parametrize("name", ["report", "report_async"])
+@pytest.mark.parametrize("name", ["handed_over", "handed_over_async"])
 def test_progress_arrives_while_the_tool_runs(server: Running, name: str) -> None:
-    def latest() -> float:
-        *progress, (_, answer) = list(Stream(server, tool(name, times=5, seconds=0.5)))
-        assert len(progress) == 5
-        assert answer["result"]["structuredContent"] == 5
-        return max(arrived - float(event["params"]["message"]) for arrived, event in progress)
-
-    assert least(latest, 0.3) < 0.3
+    assert least(lambda: latency(server, name, times=5), 0.3) < 0.3
 
 
 def test_a_subscription_tells_of_a_change(server: Running) -> None:

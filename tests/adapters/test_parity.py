@@ -27,6 +27,8 @@ MATTERS = re.compile(
     "|x-content-type-options|location|access-control-.*"
 )
 _FAILURE = re.compile(rb"\(id [0-9a-f]{8}\)")
+#: What a stream says where nothing else is to be said for a while: how often, is a question of time.
+_COMMENT = re.compile(rb"^:\n\n", re.MULTILINE)
 
 
 class Clients:
@@ -59,7 +61,7 @@ def comparable(answer: Answer) -> tuple[int, bytes, list[tuple[str, str]]]:
     # Middleware of Django's that looks at cookies says so.
     headers = [(name, _sorted(value) if name == "vary" else value) for name, value in headers]
     headers = [pair for pair in headers if pair != ("content-length", "0")]
-    return answer.status, _FAILURE.sub(b"(id)", answer.body), sorted(headers)
+    return answer.status, _COMMENT.sub(b"", _FAILURE.sub(b"(id)", answer.body)), sorted(headers)
 
 
 def _sorted(vary: str) -> str:

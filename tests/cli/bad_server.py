@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from socketserver import ThreadingMixIn
 from typing import Any
@@ -27,6 +28,8 @@ __all__ = ["FAULTS", "WORST", "running", "serving"]
 
 good = Server("bad", version="1.0")
 POLICY = HTTPPolicy(allowed_hosts=LOOPBACK_HOSTS, allowed_origins=LOOPBACK_ORIGINS)
+#: How long what is slow takes at least.
+SLOW_SECONDS = 0.1
 SESSION = "3f0c2d0e-5d4b-4c53-9b4e-session"
 
 
@@ -45,6 +48,8 @@ class Exchange:
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     answer: bytes = b""
+    #: Set when the server is to end.
+    over: threading.Event = field(default_factory=threading.Event)
 
     @property
     def message(self) -> dict[str, Any]:
@@ -422,7 +427,7 @@ def head_500(ex: Exchange) -> None:
 @after
 def head_hangs(ex: Exchange) -> None:
     if ex.environ["REQUEST_METHOD"] == "HEAD":
-        time.sleep(0.6)
+        ex.over.wait(30)
 
 
 @after
@@ -712,7 +717,7 @@ def well_known_login(ex: Exchange) -> None:
 @after
 def well_known_slow(ex: Exchange) -> None:
     if ex.environ["PATH_INFO"].endswith("/openid-configuration"):
-        time.sleep(0.3)
+        time.sleep(SLOW_SECONDS)
 
 
 @after
@@ -752,7 +757,7 @@ AFTER |= {
 @after
 def slow(ex: Exchange) -> None:
     if ex.method == "initialize":
-        time.sleep(0.15)
+        time.sleep(SLOW_SECONDS)
 
 
 @after
@@ -811,10 +816,11 @@ class Bad:
         self.before = [BEFORE[name] for name in faults if name in BEFORE]
         self.after = [AFTER[name] for name in faults if name in AFTER]
         self.app = WSGIApp(good, auth=public, policy=POLICY)
+        self.over = threading.Event()
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
         """Answer a request."""
-        ex = Exchange(environ=environ, body=_body(environ))
+        ex = Exchange(environ=environ, body=_body(environ), over=self.over)
         for fault in self.before:
             fault(ex)
         self._answer(ex)
@@ -873,10 +879,25 @@ class _Server(ThreadingMixIn, WSGIServer):
         self.server_name, self.server_port = "localhost", self.server_address[1]
         self.setup_environ()
 
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection without a reset, which would take the answer away from a client whose body nobody read."""
+        with suppress(OSError):
+            request.shutdown(socket.SHUT_WR)
+            request.settimeout(20)
+            while request.recv(65536):
+                pass
+        self.close_request(request)
 
-def running(*faults: str) -> AbstractContextManager[str]:
+
+@contextmanager
+def running(*faults: str) -> Iterator[str]:
     """Give the URL of a server with these faults, for as long as the block lasts."""
-    return serving(Bad(faults))
+    bad = Bad(faults)
+    with serving(bad) as url:
+        try:
+            yield url
+        finally:
+            bad.over.set()
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,12 @@ import pytest
 
 from mcp_wsgi import LOOPBACK_HOSTS, AuthenticationError, HTTPPolicy, HTTPRequest, public
 from mcp_wsgi.cli import main
+from mcp_wsgi.cli.output import Output
 from mcp_wsgi.wsgi import WSGIApp
 from tests.cli.bad_server import serving
 from tests.cli.shop import server
 from tests.cli.terminal import terminal
-from tests.cli.test_serving import environ, status_of
+from tests.cli.test_serving import SECONDS, environ, status_of
 
 PROGRAM = ["--", sys.executable, "-m", "mcp_wsgi", "stdio", "tests.cli.shop:server"]
 
@@ -279,7 +279,7 @@ def test_what_a_server_asks_and_nobody_answers_is_named(run: Any) -> None:
 def test_a_resource_goes_out_byte_by_byte(tmp_path: Path, url: str) -> None:
     def read(uri: str, *words: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "mcp_wsgi", "read", url, uri, *words]
-        return subprocess.run(command, env=environ(tmp_path), capture_output=True, timeout=20, check=False)
+        return subprocess.run(command, env=environ(tmp_path), capture_output=True, timeout=SECONDS, check=False)
 
     assert read("shop://logo").stdout == b"\x89PNG\x00"
     assert read("shop://orders").stdout == b"1 lamp\n2 chairs \x1b[31m\n"
@@ -416,7 +416,7 @@ def test_changes_are_told_as_they_happen(tmp_path: Path, url: str) -> None:
         lines = [json.loads(process.stdout.readline())["method"] for _ in range(2)]
         assert sorted(lines) == ["notifications/resources/updated", "notifications/tools/list_changed"]
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert errors == "mcp-wsgi: interrupted\n"
 
@@ -427,16 +427,18 @@ def test_listening_ends_after_the_seconds_that_are_given(ask: Any) -> None:
     assert err == "Listening: toolsListChanged, promptsListChanged, resourcesListChanged\n"
 
 
-def test_changes_are_told_in_words(url: str, run: Any) -> None:
-    def change() -> None:
-        time.sleep(0.5)
-        server.notify_resource_updated("shop://orders")
-        server.notify_prompts_changed()
+def test_changes_are_told_in_words(url: str, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = Output.note
 
-    thread = threading.Thread(target=change)
-    thread.start()
-    status, out, _ = run("listen", url, "--prompts", "--resource", "shop://orders", "--seconds", "1.5")
-    thread.join()
+    def change(output: Output, text: str) -> None:
+        note(output, text)
+        if text.startswith("Listening: "):
+            server.notify_resource_updated("shop://orders")
+            server.notify_prompts_changed()
+            server.close()  # ends the subscription, but not before all is told
+
+    monkeypatch.setattr(Output, "note", change)
+    status, out, _ = run("listen", url, "--prompts", "--resource", "shop://orders")
     assert status == 0
     assert sorted(out.splitlines()) == ["prompts: list changed", "resources: updated shop://orders"]
 
@@ -534,15 +536,16 @@ def test_passwords_and_queries_are_not_shown(run: Any) -> None:
 
 
 def test_a_silent_server_is_given_up(run: Any) -> None:
+    over = threading.Event()
+
     def application(environ: Any, start_response: Any) -> list[bytes]:
-        time.sleep(1)
+        over.wait(30)
         start_response("500 No", [])
         return []
 
     with serving(application) as found:
-        start = time.monotonic()
         status, _, err = run("list", found, "--timeout", "0.2", "--protocol-version", "2026-07-28")
-        assert time.monotonic() - start < 0.9
+        over.set()
     assert status == 3
     assert "Allow it more time with --timeout." in err
 
@@ -567,7 +570,11 @@ def test_a_page_is_no_server(run: Any) -> None:
         (["no-such-command-anywhere"], "no-such-command-anywhere"),
     ],
 )
-def test_a_command_that_does_not_run_is_named(run: Any, command: list[str], message: str) -> None:
+def test_a_command_that_does_not_run_is_named(
+    run: Any, monkeypatch: pytest.MonkeyPatch, command: list[str], message: str
+) -> None:
+    # However late it is seen that the command has ended, that is what is told, and not that it took nothing more.
+    monkeypatch.setattr("mcp_wsgi.transport.stdio._MOMENT", 10.0)
     status, out, err = run("list", "tools", "--", *command)
     assert (status, out) == (3, "")
     assert message in err
@@ -614,4 +621,4 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, url: str) -> None:
         process.stdout.close()
         server.notify_tools_changed()
         assert process.stderr.read() == ""
-        assert process.wait(10) == 1
+        assert process.wait(SECONDS) == 1

@@ -13,17 +13,19 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import mcp_wsgi
 from mcp_wsgi.cli import main
-from tests.servers import ROOT
+from tests.patience import wait_until
+from tests.servers import ROOT, reserved_port
 
-SECONDS = 20
+SECONDS = 30
 WITHOUT_WAITRESS = "import sys; sys.modules['waitress'] = None; from mcp_wsgi.cli import main; sys.exit(main())"
 LAUNCHERS = {"waitress": ["-m", "mcp_wsgi"], "wsgiref": ["-c", WITHOUT_WAITRESS]}
 
@@ -46,6 +48,7 @@ def serving(
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        start_new_session=True,
     )
     try:
         assert process.stdout is not None
@@ -61,8 +64,8 @@ def serving(
         yield process
     finally:
         if process.poll() is None:
-            process.kill()
-        process.communicate()
+            os.killpg(process.pid, signal.SIGKILL)  # with what it has started, which would keep its output open
+        process.communicate(timeout=SECONDS)
 
 
 def post(url: str, headers: dict[str, str], body: str) -> dict[str, Any]:
@@ -346,16 +349,39 @@ def test_stdio_serves_over_standard_input_and_output(tmp_path: Path, shop: Path)
     assert json.loads(done.stdout)["result"]["content"][0]["text"] == "WORD you"
 
 
+def replace(file: Path, text: str) -> None:
+    """Write a file in one step: whoever is told of a change finds it as a whole."""
+    new = file.parents[1] / "new"
+    new.write_text(text)
+    new.replace(file)
+
+
+def watches_files(process: subprocess.Popen[str]) -> bool:
+    """Say whether a process watches files yet, where the system tells: it begins to when its server is starting."""
+    told = Path(f"/proc/{process.pid}/fdinfo")
+    if not told.is_dir():
+        return True
+    found = []
+    for each in told.iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            found.append(each.read_text())
+    return any("inotify wd:" in each for each in found)
+
+
 def test_reload_starts_anew_when_a_file_changes_even_after_a_mistake(tmp_path: Path, shop: Path) -> None:
     pytest.importorskip("watchfiles")
     origin = ("--allow-origin", "https://app.example")
-    with serving(tmp_path, "serve", "shop:server", "--port", "0", "--reload", *origin, cwd=shop) as process:
+    with (
+        reserved_port() as port,
+        serving(tmp_path, "serve", "shop:server", "--port", f"{port}", "--reload", *origin, cwd=shop) as process,
+    ):
         assert status(process.url, {"Origin": "https://app.example"}) == 200
         assert greet(process.url) == "WORD you"
-        (shop / "shop.py").write_text("1 / 0\n")
+        wait_until(lambda: watches_files(process), SECONDS)
+        replace(shop / "shop.py", "1 / 0\n")
         errors = process.stderr.readline()
         assert errors == "mcp-wsgi: The module 'shop' failed: ZeroDivisionError: division by zero\n"
-        (shop / "shop.py").write_text(SHOP.replace("WORD", "Hello"))
+        replace(shop / "shop.py", SHOP.replace("WORD", "Hello"))
         for line in process.stdout:
             if line == "Press Ctrl-C to stop.\n":
                 break
@@ -363,6 +389,19 @@ def test_reload_starts_anew_when_a_file_changes_even_after_a_mistake(tmp_path: P
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=SECONDS)
     assert process.returncode == 0
+
+
+def test_reload_chooses_a_port_once(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[str] = []
+
+    def run_process(*paths: Path, target: str, **options: Any) -> None:
+        commands.append(target)
+
+    watchfiles = SimpleNamespace(run_process=run_process, PythonFilter=list)
+    monkeypatch.setitem(sys.modules, "watchfiles", watchfiles)  # type: ignore[arg-type]
+    assert main(["serve", "shop:server", "--reload", "--port", "0"]) == 0
+    (command,) = commands
+    assert int(command.partition(" --port ")[2].partition(" ")[0]) > 0
 
 
 def test_reload_says_what_to_install(

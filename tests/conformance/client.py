@@ -117,7 +117,7 @@ def main(words: list[str]) -> None:
     scenario = SCENARIOS[os.environ["MCP_CONFORMANCE_SCENARIO"]]
     revision = os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "null"))
-    with Client(url, elicit=_accept, sample=_sample, roots=["file:///somewhere"], timeout=20) as client:
+    with Client(url, elicit=_accept, sample=_sample, roots=["file:///somewhere"], timeout=60) as client:
         scenario(client, context)
         assert (client.era == "legacy") is is_legacy_version(revision), client.protocol_version
 

@@ -18,7 +18,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -38,6 +37,7 @@ if __name__ == "__main__":
 from tests.conformance.serve import DOORS  # noqa: E402
 from tests.conformance.suite import CannotRun, Score, Verdict, install, required, run, verdicts  # noqa: E402
 from tests.interop.environments import CannotInstall  # noqa: E402
+from tests.servers import reserved_port  # noqa: E402
 
 __all__ = ["CLIENT_UNSCORED", "SERVER_UNSCORED", "measure_client", "measure_server"]
 
@@ -47,9 +47,10 @@ SERVER_UNSCORED = {
     "2025-11-25": (),
 }
 CLIENT_UNSCORED = {"2026-07-28": ("json-schema-2020-12-preservation",), "2025-11-25": ()}
-START_SECONDS = 30.0
+START_SECONDS = 90.0
 STOP_SECONDS = 10.0
-CLIENT_SECONDS = 30.0
+KILL_SECONDS = 30.0
+CLIENT_SECONDS = 90.0
 # Each of them is a Node and a Python, that mostly start.
 CLIENTS_AT_ONCE = 2
 _STATUS = re.compile(r"^Client exited with code (?P<status>\S+)$", re.MULTILINE)
@@ -123,32 +124,30 @@ def _score(names: list[str], unscored: tuple[str, ...], found: Mapping[str, Verd
 @contextmanager
 def _serving(door: str, log_file: Path) -> Iterator[int]:
     """Run serve.py for a door on a free port, for as long as the block lasts."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port: int = chosen.getsockname()[1]
-    with log_file.open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, str(HERE / "serve.py"), door, str(port)],
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        _wait(process, port, log_file)
-        yield port
-        if process.poll() is not None:
-            raise CannotRun(f"The server ended too early:\n{_tail(log_file)}")
-    finally:
-        _stop(process)
+    with reserved_port() as port:
+        with log_file.open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, str(HERE / "serve.py"), door, str(port)],
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            _wait(process, port, log_file)
+            yield port
+            if process.poll() is not None:
+                raise CannotRun(f"The server ended too early:\n{_tail(log_file)}")
+        finally:
+            _stop(process)
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, log_file: Path) -> None:
     """Wait until the endpoint itself answers: gunicorn listens before it has loaded the application."""
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        connection = HTTPConnection("127.0.0.1", port, timeout=1)
+        connection = HTTPConnection("127.0.0.1", port, timeout=10)
         with suppress(OSError, HTTPException), closing(connection):
             connection.request("GET", "/mcp")
             if connection.getresponse().status == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -169,7 +168,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(STOP_SECONDS)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait(STOP_SECONDS)
+    process.wait(KILL_SECONDS)
 
 
 def main(words: list[str]) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
@@ -22,7 +24,7 @@ from mcp_wsgi.protocol.codec import encode
 from tests.apps.django_library.books.keys import digest_of
 from tests.django_door.wire import events_of
 from tests.modern import message, post_headers
-from tests.patience import least
+from tests.patience import least, wait_until
 from tests.raw import Connection, Response, chunked, exchange, request
 from tests.servers import ROOT, Running, available, serve
 
@@ -31,7 +33,8 @@ pytestmark = pytest.mark.servers
 WSGI_KINDS = ["gunicorn-gthread", "gunicorn-gevent", "waitress", "werkzeug", "uwsgi"]
 KINDS = [*WSGI_KINDS, "uvicorn"]
 KEEP_ALIVE = 1.0
-LATEST = 0.3
+#: How long a report may take, and a departure to the tool, which would else wait for 20 seconds.
+LATEST, NOTICED = 0.3, KEEP_ALIVE + 2
 
 
 @pytest.fixture(scope="module")
@@ -92,29 +95,29 @@ def send(server: Running, sent: dict[str, Any], **options: Any) -> Response:
 GZIP = [("Accept-Encoding", "gzip")]
 
 
-def delays(server: Running, sent: dict[str, Any], path: str = "/mcp") -> list[float]:
-    """Give how long after its report each event was seen."""
-    seen = []
-    with Connection(server) as connection:
-        connection.send(data_of(sent, path, GZIP))
-        head = connection.receive_head()
-        assert head.header("content-type") == "text/event-stream"
-        assert head.header("content-encoding") == "identity"
-        for piece in connection.pieces(head):
-            now = time.time()
-            for event in events_of(piece):
-                at = event["params"]["message"] if "params" in event else event["result"]["content"][0]["text"]
-                seen.append(now - float(at))
-    return seen
+def latency(server: Running, tool: str, path: str = "/mcp", times: int = 10) -> float:
+    """Let a tool report that goes on only when its last report has come; give how long a report is under way.
 
-
-def latest(server: Running, tool: str, times: int, pause: float, path: str = "/mcp") -> float:
-    """Call a tool that reports, and give how long after its report the latest event was seen."""
+    Of all the reports the median counts: a machine that stands still for a moment makes one late, not the half of them.
+    """
 
     def measure() -> float:
-        late = delays(server, calling(tool, {"times": times, "pause": pause}, progress_token=1), path)
-        assert len(late) == times + 1
-        return max(late)
+        key, late, answers = uuid.uuid4().hex, [], []
+        with Connection(server, timeout=60) as connection:
+            connection.send(data_of(calling(tool, {"key": key, "times": times}, progress_token=1), path, GZIP))
+            head = connection.receive_head()
+            assert head.header("content-type") == "text/event-stream"
+            assert head.header("content-encoding") == "identity"
+            for piece in connection.pieces(head):
+                now = time.time()
+                for event in events_of(piece):
+                    if "params" not in event:
+                        answers.append(event["result"]["structuredContent"])
+                        continue
+                    late.append(now - float(event["params"]["message"]))
+                    assert send(server, calling("has_come", {"key": key, "number": len(late)})).status == 200
+        assert answers == [len(late)] == [times], "a report was held back"
+        return statistics.median(late)
 
     return least(measure, LATEST)
 
@@ -131,18 +134,18 @@ def noticed(server: Running, path: str = "/mcp") -> float:
         server.wait_for_log("client gone: True", count=before + 1)
         return time.monotonic() - left
 
-    return least(measure, KEEP_ALIVE + 0.5)
+    return least(measure, NOTICED)
 
 
-def test_ten_reports_over_two_seconds_are_each_seen_within_300_ms_behind_gzip(server: Running) -> None:
-    assert latest(server, "report", 10, 0.2) < LATEST
+def test_each_report_is_seen_before_the_tool_goes_on_and_within_300_ms_behind_gzip(server: Running) -> None:
+    assert latency(server, "handed_over") < LATEST
     server.assert_clean()
 
 
 def test_a_client_that_goes_away_is_noticed_within_the_keep_alive_interval(server: Running) -> None:
     if server.kind == "uvicorn" and django.VERSION < (5, 0):
         pytest.skip("Django 4.2 does not tell a view under ASGI that its client has gone")
-    assert noticed(server) < KEEP_ALIVE + 0.5
+    assert noticed(server) < NOTICED
 
 
 def test_a_chunked_body_is_read(server: Running) -> None:
@@ -163,7 +166,7 @@ def test_a_body_over_the_limit_is_413_in_json(server: Running) -> None:
 def test_a_client_that_sends_all_before_it_reads_sees_the_413(server: Running) -> None:
     sent = message("server/discover", padding="x" * 5_000_000)
     for _ in range(5):
-        connection = HTTPConnection(server.host, server.port, timeout=15)
+        connection = HTTPConnection(server.host, server.port, timeout=30)
         with closing(connection):
             connection.request("POST", "/mcp", encode(sent), dict(post_headers(sent)))
             assert connection.getresponse().status == 413
@@ -225,20 +228,21 @@ def test_a_sync_tool_that_sleeps_delays_nobody(uvicorn: Running) -> None:
         assert slow[0].json()["result"]["content"][0]["text"] == "slept"
         return took
 
-    assert least(measure, 0.1) < 0.1
+    # It would be more than a second.
+    assert least(measure, 0.5) < 0.5
 
 
 @pytest.mark.parametrize(
-    ("tool", "path"), [("report_async", "/mcp"), ("report", "/wrapped"), ("report", "/pattern/mcp")]
+    ("tool", "path"), [("handed_over_async", "/mcp"), ("handed_over", "/wrapped"), ("handed_over", "/pattern/mcp")]
 )
 def test_streams_are_prompt_whatever_the_tool_and_the_view(uvicorn: Running, tool: str, path: str) -> None:
-    assert latest(uvicorn, tool, 4, 0.1, path) < LATEST
+    assert latency(uvicorn, tool, path, 4) < LATEST
     uvicorn.assert_clean()
 
 
 @pytest.mark.skipif(django.VERSION < (5, 0), reason="Django 4.2 does not tell a view that its client has gone")
 def test_a_client_of_a_wrapped_view_that_goes_away_is_noticed(uvicorn: Running) -> None:
-    assert noticed(uvicorn, "/wrapped") < KEEP_ALIVE + 1.5
+    assert noticed(uvicorn, "/wrapped") < NOTICED
 
 
 # Subscriptions
@@ -249,7 +253,9 @@ def test_a_subscription_is_told_of_changes_and_ends_when_the_server_stops(
     kind: str, environment: dict[str, str]
 ) -> None:
     listen = message("subscriptions/listen", notifications={"toolsListChanged": True})
-    with start(kind, environment) as server:
+    # Gunicorn would cut what is still open after that time.
+    options = ["--graceful-timeout", "60"] if kind.startswith("gunicorn") else []
+    with start(kind, environment, options=options) as server:
         with Connection(server) as connection:
             connection.send(data_of(listen))
             pieces = connection.pieces(connection.receive_head())
@@ -260,7 +266,7 @@ def test_a_subscription_is_told_of_changes_and_ends_when_the_server_stops(
             assert "result" in _next_event(pieces)
             assert list(pieces) == []
         # Gunicorn waits for its clients to close, too. How long it all takes is measured in tests/streaming.
-        server.process.wait(10)
+        server.process.wait(60)
         server.assert_clean()
 
 
@@ -301,7 +307,7 @@ def test_the_database_is_let_go_after_streams(environment: dict[str, str]) -> No
         before = _descriptors(worker)
         for _ in range(30):
             send(server, calling("write", {"title": "x", "then": "tell"}, progress_token=1))
-        assert _descriptors(worker) <= before + 1
+        wait_until(lambda: _descriptors(worker) <= before + 1, 30)
 
 
 def _children(pid: int) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from flask import Flask, Response, current_app, flash, g, request, session
 
-from mcp_wsgi import Context, Server, ToolError, public
+from mcp_wsgi import Context, HTTPPolicy, Server, ToolError, public
 from mcp_wsgi.flask import MCP
 from tests.flask_door.wire import call, messages, post, result, text
 
@@ -29,7 +29,8 @@ class Kit:
         self.app = Flask("contexts")
         self.app.config |= {"TESTING": True, "SECRET_KEY": "x", **config}
         self.seen: list[Any] = []
-        MCP(self.server, self.app, auth=public)
+        # Long: a handler that is silent for a fifth of it is answered with a stream.
+        MCP(self.server, self.app, auth=public, policy=HTTPPolicy(keep_alive=600))
         if tool is not None:
             self.tool(tool)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -14,33 +13,34 @@ from mcp_wsgi import Context, HTTPPolicy, Server, public
 from mcp_wsgi.flask import MCP
 from mcp_wsgi.wsgi import WSGIApp
 from tests.flask_door.wire import call, messages, modern, post, text
+from tests.patience import wait_until
 
-POLICY = HTTPPolicy(keep_alive=0.1)
+#: A silent handler opens its stream after a fifth of it: never in the time of a test, or after a moment.
+PATIENT, QUICK = HTTPPolicy(keep_alive=600), HTTPPolicy(keep_alive=0.1)
 LISTEN = modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
 
 
 class Kit:
     """A server with a few tools, and its application."""
 
-    def __init__(self, **config: Any) -> None:
+    def __init__(self, policy: HTTPPolicy = PATIENT, **config: Any) -> None:
         self.server = Server("streams")
+        self.enough = threading.Event()
         self.ended = threading.Event()
         self.cancelled = False
         self.server.tool(self.count)
         self.server.tool(self.wait)
         self.app = Flask("streams")
         self.app.config |= {"TESTING": True, **config}
-        MCP(self.server, self.app, auth=public, policy=POLICY)
+        MCP(self.server, self.app, auth=public, policy=policy)
 
     def count(self, to: int, ctx: Context) -> str:
         for number in range(1, to + 1):
             ctx.report_progress(number, to, "x" * 1000)
         return f"counted in {current_app.name}"
 
-    def wait(self, seconds: float, ctx: Context) -> str:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not ctx.cancelled:
-            time.sleep(0.01)
+    def wait(self, ctx: Context) -> str:
+        wait_until(lambda: self.enough.is_set() or ctx.cancelled, 60)
         self.cancelled = ctx.cancelled
         self.ended.set()
         return f"waited in {current_app.name}"
@@ -58,7 +58,7 @@ def test_the_messages_come_in_order_and_the_answer_last() -> None:
 def test_the_headers_are_those_of_the_wsgi_door_and_forbid_compression() -> None:
     kit = Kit()
     message = call("count", {"to": 1}, token="t")
-    plain = post(Client(WSGIApp(kit.server, auth=public, policy=POLICY)), message)
+    plain = post(Client(WSGIApp(kit.server, auth=public, policy=PATIENT)), message)
     response = kit.post(message)
     assert list(response.headers) == [*plain.headers, ("Content-Encoding", "identity")]
     assert messages(response.data)[0] == messages(plain.data)[0]
@@ -72,21 +72,24 @@ def test_a_handler_that_has_nothing_to_report_is_answered_in_json() -> None:
 
 
 def test_silence_is_broken_by_comments() -> None:
-    response = Kit().post(call("wait", {"seconds": 0.35}, token="t"))
-    assert response.data.count(b":\n\n") >= 2
-    assert text(response) == "waited in streams"
+    kit = Kit(QUICK)
+    response = kit.post(call("wait", token="t"))
+    pieces = iter(response.response)
+    assert [next(pieces) for _ in range(3)] == [b":\n\n"] * 3
+    kit.enough.set()
+    assert messages(b"".join(pieces))[-1]["result"]["content"][0]["text"] == "waited in streams"
+    response.close()
 
 
 def test_a_client_that_goes_away_cancels_the_handler_and_leaves_no_thread() -> None:
-    kit = Kit()
-    before = threading.active_count()
-    response = kit.post(call("wait", {"seconds": 10}, token="t"))
+    kit = Kit(QUICK)
+    before = set(threading.enumerate())
+    response = kit.post(call("wait", token="t"))
     assert next(iter(response.response)).startswith(b":")
     response.close()
-    assert kit.ended.wait(2)
+    assert kit.ended.wait(30)
     assert kit.cancelled
-    while threading.active_count() > before:
-        time.sleep(0.01)
+    wait_until(lambda: set(threading.enumerate()) <= before, 30)
 
 
 def test_an_answer_that_nobody_reads_leaves_no_context_behind() -> None:
@@ -97,11 +100,12 @@ def test_an_answer_that_nobody_reads_leaves_no_context_behind() -> None:
 
 
 def test_a_server_that_never_begins_to_read_still_ends_everything() -> None:
-    kit = Kit()
-    message = call("wait", {"seconds": 10}, token="t")
+    kit = Kit(QUICK)
+    message = call("wait", token="t")
     with kit.app.test_client() as client:
         post(client, message, "/mcp").close()
-    assert kit.ended.wait(2)
+    assert kit.ended.wait(30)
+    assert kit.cancelled
     assert not current_app
 
 

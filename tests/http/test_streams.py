@@ -11,20 +11,24 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mcp_wsgi import ConfigurationError, Context, HTTPPolicy, Server, public
+from mcp_wsgi.http import streams
 from mcp_wsgi.http.endpoint import Endpoint
 from mcp_wsgi.http.messages import HTTPRequest, HTTPResponse
 from mcp_wsgi.http.streams import CAPACITY, MOST_ABANDONED, ThreadStreams
 from mcp_wsgi.protocol.codec import encode
 from mcp_wsgi.protocol.sse import EventDecoder
 from tests.modern import BOTH, headers_of, message
+from tests.patience import wait_until
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
-QUICK = HTTPPolicy(keep_alive=0.2)
+#: A silent handler opens its stream after a fifth of it: never in the time of a test, or after a moment.
+PATIENT, QUICK = HTTPPolicy(keep_alive=600), HTTPPolicy(keep_alive=0.2)
 
 
 def a_server() -> Server:
@@ -37,8 +41,7 @@ def a_server() -> Server:
         return to
 
     @server.tool
-    def silent(ctx: Context, seconds: float = 0.0) -> str:
-        time.sleep(seconds)
+    def silent(ctx: Context) -> str:
         return VARIABLE.get()
 
     @server.tool
@@ -63,7 +66,7 @@ def post(
     return endpoint.handle(HTTPRequest("POST", headers, lambda size: body[:size], exclusive=exclusive))
 
 
-def an_endpoint(server: Server | None = None, policy: HTTPPolicy = QUICK, **options: Any) -> Endpoint:
+def an_endpoint(server: Server | None = None, policy: HTTPPolicy = PATIENT, **options: Any) -> Endpoint:
     return Endpoint(server or a_server(), auth=public, policy=policy, streams=ThreadStreams(policy, **options))
 
 
@@ -82,11 +85,10 @@ def listen(request_id: str | int = 1, **wanted: Any) -> dict[str, Any]:
     return message("subscriptions/listen", request_id=request_id, notifications=wanted or {"toolsListChanged": True})
 
 
-def until(condition: Any, seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+def counting():
+    """Give what counts the threads that were started since: one that another test left behind may end at any time."""
+    there = set(threading.enumerate())
+    return lambda: sum(thread not in there for thread in threading.enumerate())
 
 
 def test_progress_comes_before_the_answer_and_nothing_after_it():
@@ -133,10 +135,16 @@ def test_logs_at_or_above_the_level_are_streamed():
 
 
 def test_a_silent_handler_opens_the_stream_after_the_interval_with_a_comment():
-    response = post(an_endpoint(), call("silent", seconds=0.6))
-    first = next(response.stream)
-    assert first.startswith(b":")
-    assert events(response)[-1]["result"]["content"][0]["text"] == "unset"
+    server, opened = a_server(), threading.Event()
+
+    @server.tool
+    def hold(ctx: Context) -> bool:
+        return opened.wait(30)
+
+    response = post(an_endpoint(server, QUICK), call("hold"))
+    assert [next(response.stream) for _ in range(2)] == [b":\n\n"] * 2
+    opened.set()
+    assert events(response)[-1]["result"]["structuredContent"] is True
 
 
 def test_context_variables_of_the_request_are_seen_by_the_handler():
@@ -150,12 +158,13 @@ def test_context_variables_of_the_request_are_seen_by_the_handler():
 
 def test_closing_the_stream_cancels_the_handler_and_its_thread_ends():
     seen: list[bool] = []
+    started = counting()
     server = a_server()
 
     @server.tool
     def endless(ctx: Context) -> str:
         ctx.report_progress(1)
-        until(lambda: ctx.cancelled)
+        wait_until(lambda: ctx.cancelled, 30)
         ctx.report_progress(2)
         seen.append(ctx.cancelled)
         return "nobody reads this"
@@ -163,9 +172,9 @@ def test_closing_the_stream_cancels_the_handler_and_its_thread_ends():
     response = post(an_endpoint(server), call("endless"))
     assert b"progress" in next(response.stream)
     response.stream.close()
-    until(lambda: seen == [True])
+    wait_until(lambda: seen == [True], 30)
     assert list(response.stream) == []
-    until(lambda: not any(thread.name == "mcp_wsgi stream" for thread in threading.enumerate()))
+    wait_until(lambda: started() == 0, 30)
 
 
 def test_a_reader_that_is_slow_makes_the_handler_wait_and_loses_nothing():
@@ -177,9 +186,10 @@ def test_a_reader_that_is_slow_makes_the_handler_wait_and_loses_nothing():
 
 
 def test_a_handler_that_is_blocked_by_a_full_stream_is_freed_when_the_client_leaves():
+    started = counting()
     response = post(an_endpoint(), call("count", to=CAPACITY * 3))
     response.stream.close()
-    until(lambda: not any(thread.name == "mcp_wsgi stream" for thread in threading.enumerate()))
+    wait_until(lambda: started() == 0, 30)
 
 
 def test_a_handler_that_exits_is_answered_with_a_generic_error(caplog):
@@ -229,7 +239,7 @@ def test_a_listen_acknowledges_first_then_tells_changes_and_ends_with_a_result()
 
 def test_a_change_after_another_one_is_told_again():
     server = a_server()
-    response = post(an_endpoint(server, HTTPPolicy(keep_alive=60)), listen())
+    response = post(an_endpoint(server), listen())
     frames = iter(response.stream)
     next(frames)
     for _ in range(2):
@@ -238,18 +248,23 @@ def test_a_change_after_another_one_is_told_again():
     response.stream.close()
 
 
-def test_a_silent_listen_sends_comments_and_ends_at_its_lifetime():
-    policy = HTTPPolicy(keep_alive=0.1, listen_lifetime=0.18)
-    response = post(an_endpoint(policy=policy), listen())
-    _, *comments, last = list(response.stream)
-    response.stream.close()
-    assert comments
-    assert all(comment == b":\n\n" for comment in comments)
+def test_a_silent_listen_sends_comments_and_ends_at_its_lifetime(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    response = post(an_endpoint(policy=HTTPPolicy(keep_alive=0.1, listen_lifetime=30)), listen())
+    frames = iter(response.stream)
+    assert b"acknowledged" in next(frames)
+    assert next(frames) == b":\n\n"
+    now[0] += 29
+    assert next(frames) == b":\n\n"
+    now[0] += 1
+    (last,) = frames
     assert b'"resultType":"complete"' in last
+    response.stream.close()
 
 
 def test_over_the_cap_a_clear_error_says_to_come_back():
-    policy = HTTPPolicy(max_listens=1, keep_alive=0.2)
+    policy = HTTPPolicy(max_listens=1)
     endpoint = an_endpoint(policy=policy)
     first = post(endpoint, listen())
     refused = post(endpoint, listen(2))
@@ -312,7 +327,7 @@ def test_a_stream_that_is_dropped_unclosed_ends_by_itself():
     @server.tool
     def wait(ctx: Context) -> str:
         ctx.report_progress(1)
-        until(lambda: ctx.cancelled)
+        wait_until(lambda: ctx.cancelled, 30)
         seen.set()
         return "nobody reads this"
 
@@ -324,7 +339,7 @@ def test_a_stream_that_is_dropped_unclosed_ends_by_itself():
         del response
     assert len(server.bus) == 0
     post(endpoint, call("wait"))
-    assert seen.wait(5)
+    assert seen.wait(30)
 
 
 @pytest.mark.parametrize(
@@ -349,12 +364,6 @@ def test_no_listener_at_all_may_be_wanted():
     assert post(an_endpoint(policy=HTTPPolicy(max_listens=0)), listen()).status == 503
 
 
-def counting():
-    """Give what counts the threads that were started since: one that another test left behind may end at any time."""
-    there = set(threading.enumerate())
-    return lambda: sum(thread not in there for thread in threading.enumerate())
-
-
 def test_clients_that_leave_at_once_do_not_pile_up_threads():
     release = threading.Event()
     server = Server("abandoned")
@@ -362,7 +371,7 @@ def test_clients_that_leave_at_once_do_not_pile_up_threads():
     @server.tool
     def long(ctx: Context) -> str:
         ctx.report_progress(1)
-        return str(release.wait(20))
+        return str(release.wait(60))
 
     @server.tool
     def short(ctx: Context) -> str:
@@ -380,18 +389,18 @@ def test_clients_that_leave_at_once_do_not_pile_up_threads():
     plain = post(endpoint, call("short"))
     assert json.loads(plain.body)["result"]["content"][0]["text"] == threading.current_thread().name
     release.set()
-    until(lambda: started() == 0)
+    wait_until(lambda: started() == 0, 30)
     assert len(events(post(endpoint, call("short")))) == 2
 
 
 def test_a_stream_that_is_closed_after_its_handler_has_ended_counts_for_nothing():
-    streams = ThreadStreams(QUICK)
-    endpoint = Endpoint(a_server(), auth=public, policy=QUICK, streams=streams)
+    threads = ThreadStreams(PATIENT)
+    endpoint = Endpoint(a_server(), auth=public, policy=PATIENT, streams=threads)
     started = counting()
     response = post(endpoint, call("count", to=2))
-    until(lambda: started() == 0)
+    wait_until(lambda: started() == 0, 30)
     response.stream.close()
-    assert not streams._abandoned
+    assert not threads._abandoned
 
 
 def test_a_filter_that_fails_is_answered_with_the_id_of_a_legacy_request_too():

@@ -22,6 +22,7 @@ from typing import Any
 __all__ = [
     "CannotInstall",
     "Step",
+    "copy_program",
     "environment",
     "node_driver",
     "npm_environment",
@@ -32,9 +33,13 @@ __all__ = [
 ]
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
-LOCK_SECONDS = 600.0
+# What is installed for the first test has to be there before the time of that test, 900 s, is over.
+LOCK_SECONDS = 800.0
 INSTALL_SECONDS = 400.0
-DRIVER_SECONDS = 120.0
+# A registry that does not answer, or not in time, is asked again after a moment.
+ATTEMPTS = 3
+PAUSE_SECONDS = 5.0
+DRIVER_SECONDS = 300.0
 
 
 class CannotInstall(Exception):
@@ -74,8 +79,16 @@ def node_driver(name: str) -> list[str]:
         raise CannotInstall("node is needed for the TypeScript client")
     home = npm_environment(name, (DRIVERS / "package.json").read_text())
     # An ES module finds its packages from its own folder upwards, so the driver goes where they are.
-    shutil.copyfile(DRIVERS / f"{name}.mjs", home / f"{name}.mjs")
-    return [node, str(home / f"{name}.mjs")]
+    return [node, str(copy_program(DRIVERS / f"{name}.mjs", home))]
+
+
+def copy_program(source: Path, folder: Path) -> Path:
+    """Copy a file into a folder in one step, since another test run may be starting it; return the copy."""
+    target = folder / source.name
+    if not target.exists() or target.read_bytes() != source.read_bytes():
+        shutil.copyfile(source, fresh := target.with_name(f"{target.name}.{os.getpid()}"))
+        fresh.replace(target)
+    return target
 
 
 def npm_environment(name: str, pins: str) -> Path:
@@ -124,10 +137,26 @@ def environment(name: str, pins: str, install: Callable[[Path], None]) -> Path:
     mark = home / "complete.txt"
     with _locked(home.with_suffix(".lock")):
         if not mark.exists() or mark.read_text() != pins:
-            shutil.rmtree(home, ignore_errors=True)
-            install(home)
+            _install_anew(home, install)
             mark.write_text(pins)
     return home
+
+
+def _install_anew(home: Path, install: Callable[[Path], None]) -> None:
+    """Install into an empty folder; where that fails soon, begin again."""
+    deadline = time.monotonic() + INSTALL_SECONDS
+    for attempts_left in reversed(range(ATTEMPTS)):
+        if home.exists():
+            shutil.rmtree(home)
+        try:
+            install(home)
+        except CannotInstall as reason:
+            if not attempts_left or time.monotonic() > deadline:
+                raise
+            print(f"Trying again: {reason}", file=sys.stderr)
+            time.sleep(PAUSE_SECONDS)
+        else:
+            return
 
 
 @contextmanager

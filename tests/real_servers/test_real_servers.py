@@ -93,9 +93,9 @@ def peer(
             elicit=_elicit,
             sample=_sample,
             roots=[{"uri": folder.as_uri(), "name": "the-root"}],
-            timeout=30,
+            timeout=60,
             # A busy machine takes its time to start a server. One that is known to be silent is not waited for as long.
-            probe_timeout=3 if server.silent else 20,
+            probe_timeout=3 if server.silent else 60,
             verdicts={},
         )
         with client:
@@ -153,7 +153,7 @@ def test_its_changes_are_heard_of(peer: Peer) -> None:
         with peer.client.listen(**news.listens) as listener:
             assert listener.honoured
             assert news.call.says in peer.call(news.call).text
-            change = listener.next(10)
+            change = listener.next(60)
             assert change is not None
             assert change.method == news.method
 

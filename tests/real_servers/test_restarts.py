@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,6 +15,7 @@ from tests.interop.environments import CannotInstall
 from tests.real_servers.catalogue import SERVERS, RealServer
 from tests.real_servers.installing import install
 from tests.real_servers.running import running, values
+from tests.servers import reserved_port
 
 # The first test installs what it needs, which takes as long as the network does.
 pytestmark = [
@@ -45,6 +46,13 @@ TELLING = [
 ]
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Keep a port for both servers, also while neither of them runs."""
+    with reserved_port() as number:
+        yield number
+
+
 def prepare(names: tuple[str, str], folder: Path) -> list[tuple[RealServer, dict[str, str], Path]]:
     """Install two servers, and say of each what is needed to run it."""
     servers = [SERVERS[name] for name in names]
@@ -59,18 +67,18 @@ def prepare(names: tuple[str, str], folder: Path) -> list[tuple[RealServer, dict
 
 
 @pytest.mark.parametrize("names", PAIRS, ids=" then ".join)
-def test_calls_go_on(names: tuple[str, str], tmp_path: Path) -> None:
+def test_calls_go_on(names: tuple[str, str], port: int, tmp_path: Path) -> None:
     first, second = prepare(names, tmp_path)
     verdicts: dict[str, str] = {}
-    with running(*first) as url:
+    with running(*first, port) as url:
         assert isinstance(url, str)
-        client = Client(url, verdicts=verdicts, timeout=30, probe_timeout=20)
+        client = Client(url, verdicts=verdicts, timeout=60, probe_timeout=60)
         assert client.call_tool("repeat", {"word": "ab", "times": 2}).text == "abab"
         assert client.protocol_version == first[0].version
     with client:
         with pytest.raises(TransportError):
             client.call_tool("repeat", {"word": "ab", "times": 2})
-        with running(*second, urlsplit(url).port):
+        with running(*second, port):
             assert client.call_tool("repeat", {"word": "ab", "times": 2}).text == "abab"
             # A server that still takes what was spoken before may go on with that.
             assert client.protocol_version in {first[0].version, second[0].version}
@@ -79,18 +87,18 @@ def test_calls_go_on(names: tuple[str, str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("names", TELLING, ids=" then ".join)
-def test_who_listens_is_told_and_can_listen_again(names: tuple[str, str], tmp_path: Path) -> None:
+def test_who_listens_is_told_and_can_listen_again(names: tuple[str, str], port: int, tmp_path: Path) -> None:
     first, second = prepare(names, tmp_path)
-    with running(*first) as url:
+    with running(*first, port) as url:
         assert isinstance(url, str)
-        client = Client(url, verdicts={}, timeout=30, probe_timeout=20)
+        client = Client(url, verdicts={}, timeout=60, probe_timeout=60)
         listener = client.listen(tools_list_changed=True)
         client.call_tool("announce")
-        assert listener.next(10) is not None
-    with client, running(*second, urlsplit(url).port):
+        assert listener.next(60) is not None
+    with client, running(*second, port):
         with pytest.raises(TransportError):
-            listener.next(30)
+            listener.next(120)
         with client.listen(tools_list_changed=True) as listener:
             client.call_tool("announce")
-            assert listener.next(10) is not None
+            assert listener.next(60) is not None
         client.close()

@@ -6,18 +6,19 @@ import json
 import os
 import queue
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from mcp_wsgi import Server
 from mcp_wsgi.stdio import serve_stdio
 
-__all__ = ["PATIENCE", "Client", "initialize", "legacy", "notice", "serving", "wait_until"]
+__all__ = ["LONG", "PATIENCE", "Client", "initialize", "legacy", "notice", "serving"]
 
 #: The longest that anything may take here, in seconds.
 PATIENCE = 20.0
+#: Longer than that: what takes so long is not waited for.
+LONG = 600.0
 
 _END: Any = object()
 
@@ -43,14 +44,6 @@ def initialize(
         capabilities=capabilities or {},
         clientInfo={"name": "legacy test", "version": "1"},
     )
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    """Wait until something is so; fail if it does not become so."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
 
 
 class Client:
@@ -135,6 +128,7 @@ class Client:
 @contextmanager
 def serving(server: Server, *, leaves_threads: bool = False, **options: Any) -> Iterator[Client]:
     """Serve in a thread until the block has ended; then nothing may be left of it."""
+    options.setdefault("stop_seconds", PATIENCE)
     before = set(threading.enumerate())
     server_in, client_out = os.pipe()
     client_in, server_out = os.pipe()

@@ -1,4 +1,10 @@
-"""A program that does all that a careful author would not: ``python -m tests.stdio_door.program [ROLE]``."""
+"""A program that does all that a careful author would not.
+
+    python -m tests.stdio_door.program [ROLE] [NAME=SECONDS...]
+
+It ends as slowly as its handlers and the machine do, but for the times that are given: ``SIGNAL_SECONDS`` and
+``CANCEL_SECONDS`` of :mod:`mcp_wsgi.stdio.serving`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,8 @@ import time
 import warnings
 
 from mcp_wsgi import Context, Server
-from mcp_wsgi.stdio import serve_stdio
+from mcp_wsgi.stdio import serve_stdio, serving
+from tests.stdio_door.client import LONG
 
 print("A banner, printed before the server has the streams")
 
@@ -47,7 +54,7 @@ def fork(ctx: Context) -> str:
     if child:
         return str(child)
     ctx.report_progress(1)
-    time.sleep(60)
+    time.sleep(LONG)
     os._exit(0)
 
 
@@ -67,8 +74,14 @@ def wait(seconds: float, ctx: Context) -> str:
 def hang() -> str:
     """Wait, whatever happens."""
     logging.warning("waiting")
-    time.sleep(600)
+    time.sleep(LONG)
     return "done"
+
+
+@server.tool
+def ask(ctx: Context) -> str:
+    """Ask, and wait for an answer."""
+    return str(ctx.list_roots())
 
 
 @server.tool
@@ -83,8 +96,10 @@ async def later(text: str) -> str:
     return text
 
 
-def main(role: str) -> None:
+def main(role: str, **seconds: float) -> None:
     """Serve, and say on the standard error what is left."""
+    serving.SIGNAL_SECONDS = seconds.get("SIGNAL_SECONDS", LONG)
+    serving.CANCEL_SECONDS = seconds.get("CANCEL_SECONDS", LONG)
     before = os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []
     if role == "own handler":
         import signal
@@ -95,7 +110,7 @@ def main(role: str) -> None:
         thread.start()
         thread.join()
     else:
-        serve_stdio(server, stop_seconds=5)
+        serve_stdio(server, stop_seconds=LONG)
     # Those that asgiref makes for coroutines end when they are collected.
     left = [thread.name for thread in threading.enumerate() if thread.name.startswith("mcp_wsgi")]
     after = os.listdir("/proc/self/fd") if before else []
@@ -105,4 +120,5 @@ def main(role: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "")
+    role, *words = sys.argv[1:] or [""]
+    main(role, **{name: float(value) for name, value in (word.split("=") for word in words)})

@@ -8,7 +8,8 @@ import pytest
 
 from mcp_wsgi import Context, Server
 from tests.modern import message
-from tests.stdio_door.client import PATIENCE, initialize, legacy, notice, serving, wait_until
+from tests.patience import wait_until
+from tests.stdio_door.client import PATIENCE, initialize, legacy, notice, serving
 
 
 class Work:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -48,6 +49,7 @@ def test_a_subscription_is_acknowledged_and_told_of_changes_until_the_server_end
             "_meta": {SUBSCRIPTION: 0},
             "notifications": {"toolsListChanged": True, "resourceSubscriptions": ["docs://a"]},
         }
+        begin = time.monotonic()
         for number in range(100):
             add_tool(server, f"tool-{number}")
         server.notify_resource_updated("docs://a")
@@ -57,7 +59,8 @@ def test_a_subscription_is_acknowledged_and_told_of_changes_until_the_server_end
             seen.append(client.read())
         tools = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": {SUBSCRIPTION: 0}}}
         assert all(each == tools for each in seen[:-1])
-        assert 1 <= len(seen[:-1]) < 20  # on a busy machine the hundred take longer than the pause
+        # Once in each pause: on a busy machine the hundred take several.
+        assert 1 <= len(seen[:-1]) <= (time.monotonic() - begin) / changes.DEBOUNCE + 2
         assert seen[-1]["params"] == {"_meta": {SUBSCRIPTION: 0}, "uri": "docs://a"}
         assert client.is_quiet()
         server.close()
@@ -224,7 +227,11 @@ def test_both_eras_are_told_of_one_change():
         client.send(listen("l", toolsListChanged=True))
         client.read()
         add_tool(server, "new")
-        assert [client.read().get("params") for _ in range(2)] == [None, {"_meta": {SUBSCRIPTION: "l"}}]
+        # In either order: the change may come while one of them is being told of what was before.
+        told = [client.read().get("params") for _ in range(2)]
+        assert None in told
+        assert {"_meta": {SUBSCRIPTION: "l"}} in told
+        assert client.is_quiet()
 
 
 def test_a_legacy_client_is_sent_logs_of_the_level_that_it_asks_for():

@@ -13,7 +13,8 @@ import pytest
 from mcp_wsgi import Context, Server
 from mcp_wsgi.stdio import serve_stdio
 from tests.modern import message
-from tests.stdio_door.client import PATIENCE, Client, legacy, serving, wait_until
+from tests.patience import wait_until
+from tests.stdio_door.client import PATIENCE, Client, legacy, serving
 
 
 def a_server():
@@ -36,7 +37,7 @@ def a_server():
     def stubborn() -> str:
         """Wait for the gate only."""
         server.begun.release()  # type: ignore[attr-defined]
-        server.gate.wait(PATIENCE)  # type: ignore[attr-defined]
+        server.gate.wait(3 * PATIENCE)  # type: ignore[attr-defined]
         return "done"
 
     return server
@@ -58,12 +59,10 @@ def test_what_runs_and_what_waits_is_answered_after_the_end_of_the_input():
 
 
 def test_the_end_of_the_input_ends_an_idle_server_at_once():
-    with serving(a_server()) as client:
+    with serving(a_server(), stop_seconds=10 * PATIENCE) as client:
         assert client.is_quiet()
-        begin = time.monotonic()
         client.end_input()
         assert client.rest() == []
-        assert time.monotonic() - begin < 1
 
 
 def test_a_handler_that_takes_too_long_is_cancelled():
@@ -75,30 +74,30 @@ def test_a_handler_that_takes_too_long_is_cancelled():
         assert [text_of(each) for each in client.rest()] == ["cancelled"]
 
 
-def test_a_handler_that_does_not_stop_is_left_behind():
+def test_a_handler_that_does_not_stop_is_left_behind(monkeypatch):
+    monkeypatch.setattr("mcp_wsgi.stdio.serving.CANCEL_SECONDS", 0.5)
     server = a_server()
     with serving(server, stop_seconds=0.1, leaves_threads=True) as client:
-        client.send(call(1, "stubborn"), call(2, "wait", seconds=0))
+        client.send(call(1, "stubborn"))
         assert server.begun.acquire(timeout=PATIENCE)
+        assert text_of(client.ask(call(2, "wait", seconds=0))) == "done"
         client.end_input()
-        begin = time.monotonic()
-        assert [each["id"] for each in client.rest()] == [2]
-        assert time.monotonic() - begin < 5
+        assert client.rest() == []
     server.gate.set()
     wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
 
 
 def test_subscriptions_end_in_order_whatever_a_handler_does():
     server = a_server()
-    with serving(server, stop_seconds=0, leaves_threads=True) as client:
+    with serving(server, stop_seconds=0) as client:
         client.send(message("subscriptions/listen", request_id="l", notifications={"toolsListChanged": True}))
         client.read()
         client.send(call(1, "stubborn"))
         assert server.begun.acquire(timeout=PATIENCE)
         client.end_input()
-        assert [each.get("id") for each in client.rest()] == [None, "l"]
-    server.gate.set()
-    wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
+        assert [client.read().get("id") for _ in range(2)] == [None, "l"]
+        server.gate.set()
+        assert [each["id"] for each in client.rest()] == [1]
 
 
 def test_an_output_that_nobody_reads_ends_the_server_which_waits_for_input():
@@ -155,7 +154,8 @@ def test_a_client_that_does_not_read_is_waited_for_and_its_cancellations_are_rea
     assert not thread.is_alive()
 
 
-def test_a_client_that_never_reads_does_not_keep_the_server():
+def test_a_client_that_never_reads_does_not_keep_the_server(monkeypatch):
+    monkeypatch.setattr("mcp_wsgi.stdio.serving.CANCEL_SECONDS", 0.5)
     server = a_server()
 
     @server.tool
@@ -177,7 +177,7 @@ def test_a_client_that_never_reads_does_not_keep_the_server():
     os.close(client_out)
     thread.join(PATIENCE)
     assert not thread.is_alive()
-    assert len(server.bus) == 0
+    wait_until(lambda: len(server.bus) == 0)  # a thread that is just opening a subscription sees to that itself
     os.close(client_in)  # which ends the thread that was writing
     wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
     stdin.close()

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from mcp_wsgi.stdio.lanes import Lane
-from tests.stdio_door.client import PATIENCE, wait_until
+from tests.patience import wait_until
+from tests.stdio_door.client import PATIENCE
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from mcp_wsgi import Context, InputRequired, Server, ToolError, elicit_request, roots_request
 from mcp_wsgi.stdio import connection
 from tests.modern import message
-from tests.stdio_door.client import initialize, legacy, notice, serving
+from tests.stdio_door.client import PATIENCE, initialize, legacy, notice, serving
 
 ALL = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
 ACCEPTED = {"action": "accept", "content": {"row": 12}}
@@ -288,15 +288,18 @@ def test_nobody_is_asked_who_sends_nothing_any_more():
 
     @server.tool
     def late(ctx: Context) -> str:
-        gate.wait(20)
+        gate.wait(PATIENCE)
         return str(ctx.list_roots())
 
     with serving(server) as client:
         client.handshake(capabilities=ALL)
-        client.send(call(1, "late"))
-        assert client.is_quiet()
+        client.send(call(1, "late"), call(2, "book", city="Oslo"))
+        question = client.read()
         client.end_input()
-        threading.Timer(0.2, gate.set).start()
+        # With this the server has seen the end.
+        assert client.read() == notice("notifications/cancelled", requestId=question["id"])
+        assert client.read()["id"] == 2
+        gate.set()
         (answer,) = client.rest()
         assert text_of(answer) == "The client has gone"
 

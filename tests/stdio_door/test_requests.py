@@ -13,7 +13,8 @@ import pytest
 from mcp_wsgi import ConfigurationError, Context, MCPError, Server
 from mcp_wsgi.stdio import serve_stdio
 from tests.modern import message
-from tests.stdio_door.client import PATIENCE, initialize, legacy, notice, serving, wait_until
+from tests.patience import wait_until
+from tests.stdio_door.client import PATIENCE, initialize, legacy, notice, serving
 
 VARIABLE: contextvars.ContextVar[str] = contextvars.ContextVar("VARIABLE", default="unset")
 

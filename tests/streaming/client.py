@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import statistics
 import time
+import uuid
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +15,7 @@ from mcp_wsgi.protocol.sse import EventDecoder
 from tests.modern import message
 from tests.raw import Address, Connection, Response, exchange, json_post
 
-__all__ = ["LISTEN", "Stream", "call", "post", "raw_post", "structured", "tool"]
+__all__ = ["LISTEN", "Stream", "call", "latency", "post", "raw_post", "structured", "tool"]
 
 LISTEN = {"toolsListChanged": True}
 
@@ -30,7 +32,7 @@ def raw_post(request: dict[str, Any], *, compressed: bool = False) -> bytes:
     return json_post("/mcp", request, headers)
 
 
-def post(server: Address, request: dict[str, Any], *, timeout: float = 15.0) -> Response:
+def post(server: Address, request: dict[str, Any], *, timeout: float = 30.0) -> Response:
     """Send a request on a connection of its own, and return the whole answer."""
     return exchange(server, raw_post(request), timeout=timeout)
 
@@ -50,7 +52,7 @@ class Stream:
     """One streamed answer: iterate it for the events, with the time of arrival of each."""
 
     def __init__(
-        self, server: Address, request: dict[str, Any], *, timeout: float = 20.0, compressed: bool = False
+        self, server: Address, request: dict[str, Any], *, timeout: float = 60.0, compressed: bool = False
     ) -> None:
         self.connection = Connection(server, timeout=timeout)
         self.connection.send(raw_post(request, compressed=compressed))
@@ -93,3 +95,23 @@ class Stream:
         else:
             self.connection.close()
         return time.time()
+
+
+def latency(server: Address, name: str = "handed_over", *, times: int = 10, compressed: bool = False) -> float:
+    """Let a tool report that goes on only when its last report has come; give how long a report is under way.
+
+    Of all the reports the median counts: a machine that stands still for a moment makes one late, not the half of them.
+    """
+    key = uuid.uuid4().hex
+    stream = Stream(server, tool(name, key=key, times=times), compressed=compressed)
+    assert stream.start.status == 200
+    assert stream.start.header("content-type") == "text/event-stream"
+    late, answers = [], []
+    for arrived, event in stream:
+        if "method" not in event:
+            answers.append(event["result"]["structuredContent"])
+            continue
+        late.append(arrived - float(event["params"]["message"]))
+        assert structured(call(server, "has_come", key=key, number=len(late))) == len(late)
+    assert answers == [len(late)] == [times], "a report was held back"
+    return statistics.median(late)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.raw import Address
+from tests.servers import reserved_port
 
 __all__ = ["NGINX", "proxied"]
 
@@ -59,10 +60,7 @@ class Proxy:
 def proxied(server: Address) -> Iterator[Proxy]:
     """Run nginx in front of a server for as long as the block lasts."""
     assert NGINX is not None
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port = chosen.getsockname()[1]
-    with tempfile.TemporaryDirectory(prefix="mcp-wsgi-nginx-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mcp-wsgi-nginx-") as folder, reserved_port() as port:
         config = Path(folder) / "nginx.conf"
         config.write_text(_CONFIG.format(folder=folder, port=port, host=server.host, upstream=server.port))
         process = subprocess.Popen([NGINX, "-p", folder, "-e", f"{folder}/error.log", "-c", str(config)])
@@ -71,13 +69,13 @@ def proxied(server: Address) -> Iterator[Proxy]:
             yield Proxy(host="127.0.0.1", port=port)
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(30)
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
             return
         time.sleep(0.02)
     raise AssertionError(f"nginx did not start: {log.read_text() if log.exists() else ''}")

@@ -49,7 +49,7 @@ def held_by(pid: int, database: str = "/nothing") -> Held:
     )
 
 
-def settled(look: Callable[[], Held], before: Held, *, seconds: float = 10.0) -> Held:
+def settled(look: Callable[[], Held], before: Held, *, seconds: float = 30.0) -> Held:
     """Look until no more is held than before, or time is over; memory is not waited for."""
     deadline = time.monotonic() + seconds
     while True:

@@ -17,7 +17,7 @@ import pytest
 from tests.patience import at_best
 from tests.raw import Address
 from tests.servers import Running, available, serve
-from tests.streaming.client import Stream, tool
+from tests.streaming.client import Stream, latency, tool
 from tests.streaming.nginx import NGINX, proxied
 
 pytestmark = pytest.mark.servers
@@ -32,9 +32,9 @@ DOORS: Mapping[str, Sequence[str]] = {
     "asgi": ("uvicorn", "hypercorn"),
     "django_asgi": ("uvicorn", "hypercorn"),
 }
-#: How long a report may take to its client, and a departure to the tool (the keep-alive interval), in seconds.
-LATENCY, KEEP_ALIVE = 0.3, 1.0
-REPORTS = 10
+#: How long a report may take to its client, and a departure to the tool (the keep-alive interval), in seconds. Through
+#: uWSGI's router four fifths of the interval pass before it can be noticed: what is left must be more than a moment.
+LATENCY, KEEP_ALIVE = 0.3, 4.0
 _numbers = itertools.count()
 
 
@@ -52,7 +52,8 @@ def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, Running]]:
     if door != "wsgi" and door != "asgi":
         pytest.importorskip(door.partition("_")[0])
     target = f"tests.streaming.apps.{door}_app:application"
-    contexts = {kind: serve(kind, target, threads=8) for kind in DOORS[door] if available(kind)}
+    env = {"TEST_KEEP_ALIVE": str(KEEP_ALIVE)}
+    contexts = {kind: serve(kind, target, threads=8, env=env) for kind in DOORS[door] if available(kind)}
     with ExitStack() as stack:
         started = at_once({kind: context.__enter__ for kind, context in contexts.items()})
         for context in contexts.values():
@@ -60,30 +61,22 @@ def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, Running]]:
         yield started
 
 
-def latency(server: Address, *, compressed: bool = True, **arguments: Any) -> float:
-    """Call the reporting tool, and give how long the slowest report was under way."""
-    stream = Stream(server, tool("report", times=REPORTS, **arguments), compressed=compressed)
-    assert stream.start.status == 200
-    assert stream.start.header("content-type") == "text/event-stream"
-    *progress, (_, answer) = list(stream)
-    assert answer["result"]["structuredContent"] == len(progress) == REPORTS
-    return max(arrived - float(event["params"]["message"]) for arrived, event in progress)
-
-
-def test_each_report_arrives_within_300_ms(servers: dict[str, Running]) -> None:
-    actions = {kind: lambda server=server: latency(server) for kind, server in servers.items()}
+def test_each_report_arrives_before_the_tool_goes_on_and_within_300_ms(servers: dict[str, Running]) -> None:
+    actions = {kind: lambda server=server: latency(server, compressed=True) for kind, server in servers.items()}
     worst = at_best(lambda: at_once(actions), LATENCY)
-    print("worst latency of a report, in ms:", {kind: round(value * 1000, 1) for kind, value in worst.items()})
+    print("latency of a report, in ms:", {kind: round(value * 1000, 1) for kind, value in worst.items()})
     assert {kind: value for kind, value in worst.items() if value > LATENCY} == {}
 
 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
-def test_each_report_arrives_within_300_ms_behind_nginx_with_gzip(servers: dict[str, Running]) -> None:
+def test_each_report_arrives_before_the_tool_goes_on_and_within_300_ms_behind_nginx_with_gzip(
+    servers: dict[str, Running],
+) -> None:
     with ExitStack() as stack:
         proxies = {kind: stack.enter_context(proxied(server)) for kind, server in servers.items()}
-        actions = {kind: lambda proxy=proxy: latency(proxy) for kind, proxy in proxies.items()}
+        actions = {kind: lambda proxy=proxy: latency(proxy, compressed=True) for kind, proxy in proxies.items()}
         worst = at_best(lambda: at_once(actions), LATENCY)
-    print("worst latency behind nginx, in ms:", {kind: round(value * 1000, 1) for kind, value in worst.items()})
+    print("latency behind nginx, in ms:", {kind: round(value * 1000, 1) for kind, value in worst.items()})
     assert {kind: value for kind, value in worst.items() if value > LATENCY} == {}
 
 
@@ -92,7 +85,7 @@ def noticed(server: Running, key: str, *, through: Address | None = None, **argu
     key += f"-{next(_numbers)}"
     stream = Stream(through or server, tool("wait", key=key, **arguments))
     left = stream.leave()
-    log = server.wait_for_log(f"cancelled {key} True [0-9.]+\n", seconds=10)
+    log = server.wait_for_log(f"cancelled {key} True [0-9.]+\n")
     seen = re.search(rf"cancelled {key} True ([0-9.]+)", log)
     assert seen is not None
     return float(seen[1]) - left

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from mcp_wsgi.aio.drive import DEFAULT_THREADS
+from tests.patience import wait_until
 from tests.servers import Running, available, serve
 from tests.streaming.apps.tools import DATABASE
 from tests.streaming.client import Stream, call, structured, tool
@@ -24,7 +26,7 @@ pytestmark = [
 ]
 
 CALLS, ABANDONED, LISTENS = 2000, 500, 200
-CLIENTS = 8
+CLIENTS, THREADS = 8, 16
 #: In KiB: how much a first round may add to the memory, and how much each of a few more where it added more. Whoever
 #: kept 2 KiB of everything that a round does would add 4300 with each.
 FIRST, FURTHER, ROUNDS = 4096, 1536, 3
@@ -60,7 +62,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     options = ["--no-access-log"] if kind == "uvicorn" else []
     try:
         with serve(
-            kind, f"tests.streaming.apps.{door}_app:application", threads=16, env=env, options=options
+            kind, f"tests.streaming.apps.{door}_app:application", threads=THREADS, env=env, options=options
         ) as server:
             yield Subject(server=server, query=query, database=database)
     finally:
@@ -76,7 +78,7 @@ def complete(subject: Subject, number: int) -> None:
 
 def abandon(subject: Subject, number: int) -> None:
     """Leave in the middle: tidily or abruptly, a tool that looks or one that goes on reporting."""
-    request = tool("wait", key="x", reports=True) if number % 2 else tool("report", times=20, seconds=0.2)
+    request = tool("wait", key="x", reports=True) if number % 2 else tool("report", times=20, seconds=0.1)
     stream = Stream(subject.server, request)
     next(stream)
     next(stream)
@@ -94,8 +96,13 @@ def repeat(action: Callable[[Subject, int], None], subject: Subject, times: int)
 
 def fill(subject: Subject) -> None:
     """Let every thread of the server's pool start: pools are bounded, and keep what they have started."""
-    with ThreadPoolExecutor(60) as pool:
-        list(pool.map(lambda _: list(Stream(subject.server, tool("nap", seconds=1))), range(60)))
+    places = DEFAULT_THREADS if subject.server.kind == "uvicorn" else THREADS
+    streams = [Stream(subject.server, tool("wait", key="fill", reports=True)) for _ in range(places)]
+    # Each reports and waits for its client to go: all of them have a thread now.
+    for stream in streams:
+        next(stream)
+    for stream in streams:
+        stream.leave()
 
 
 def run(subject: Subject, share: float) -> None:
@@ -115,6 +122,7 @@ def further_growth(subject: Subject, look: Callable[[], Held]) -> Iterator[int]:
             return
 
 
+@pytest.mark.timeout(600)
 def test_threads_files_connections_and_memory_are_back_where_they_began(subject: Subject) -> None:
     state: dict[str, Any] = structured(call(subject.server, "state"))
     pid = state["pid"]
@@ -122,10 +130,11 @@ def test_threads_files_connections_and_memory_are_back_where_they_began(subject:
     def look() -> Held:
         return held_by(pid, str(subject.database))
 
-    stream = Stream(subject.server, tool(subject.query, seconds=0.5))
+    stream = Stream(subject.server, tool(subject.query, hold=True))
     next(stream)
     assert look().connections == 1
-    list(stream)
+    stream.leave()
+    wait_until(lambda: look().connections == 0, 30)
     fill(subject)
     run(subject, 0.1)
     time.sleep(1)
@@ -144,8 +153,11 @@ def test_threads_files_connections_and_memory_are_back_where_they_began(subject:
         grown += further_growth(subject, look)
     print(f"grown by {grown} KiB")
     assert grown[-1] < FURTHER or grown[0] < FIRST
-    again = structured(call(subject.server, "state"))
-    assert again["pid"] == pid
-    assert again["threads"] <= threads
-    assert again["listens"] == 0
+
+    def is_as_before() -> bool:
+        again = structured(call(subject.server, "state"))
+        assert again["pid"] == pid
+        return bool(again["threads"] <= threads and again["listens"] == 0)
+
+    wait_until(is_as_before, 30)
     subject.server.assert_clean()

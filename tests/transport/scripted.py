@@ -15,6 +15,7 @@ from typing import Any
 from urllib3.util.wait import wait_for_read
 
 from mcp_wsgi.protocol.codec import encode
+from tests.patience import wait_until as until
 
 __all__ = [
     "Got",
@@ -93,7 +94,7 @@ class Peer:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.sock.close()
 
-    def wait_for_end(self, seconds: float = 10.0) -> bool:
+    def wait_for_end(self, seconds: float = 60.0) -> bool:
         """Say nothing until the client has closed; say whether it did."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and not self.stopping.is_set() and not self.closed:
@@ -203,11 +204,14 @@ def scripted(script: Script, begin: Callable[[Peer], Any] | None = None) -> Iter
         stopping.set()
         with suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
+        # Only then are all connections known, and the listener's number may be given to something else.
+        acceptor.join(30)
+        assert not acceptor.is_alive()
         listener.close()
         for peer in peers:
             peer.close()
-        for thread in [acceptor, *threads]:
-            thread.join(10)
+        for thread in threads:
+            thread.join(30)
             assert not thread.is_alive()
     assert not server.failures, server.failures
 
@@ -258,14 +262,6 @@ def legacy(method: str = "tools/list", request_id: Any = 1, **params: Any) -> di
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
-def until(condition: Callable[[], Any], seconds: float = 5.0) -> None:
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 @contextmanager
 def no_leaks() -> Iterator[None]:
     """Fail where the block leaves a thread or descriptor behind."""
@@ -275,4 +271,4 @@ def no_leaks() -> Iterator[None]:
 
     before = counts()
     yield
-    until(lambda: all(now <= then for now, then in zip(counts(), before, strict=True)))
+    until(lambda: all(now <= then for now, then in zip(counts(), before, strict=True)), 30)

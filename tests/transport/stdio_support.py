@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_wsgi.transport.base import Deadline, Exchange
+from tests.patience import wait_until as until
 
 __all__ = ["MARK", "exchange", "is_alive", "leaves_nothing", "program", "request", "until"]
 
@@ -29,15 +29,8 @@ def request(request_id: str | int, method: str, **params: Any) -> dict[str, Any]
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
-def exchange(seconds: float | None = 10.0, on_message: Callable[[dict[str, Any]], None] | None = None) -> Exchange:
+def exchange(seconds: float | None = 30.0, on_message: Callable[[dict[str, Any]], None] | None = None) -> Exchange:
     return Exchange(Deadline(seconds), on_message=on_message or (lambda message: None))
-
-
-def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.005)
 
 
 def is_alive(pid: int) -> bool:
@@ -69,4 +62,4 @@ def _descriptors() -> int:
 def leaves_nothing() -> Iterator[None]:
     before = _descriptors()
     yield
-    until(lambda: not _threads() and not _processes() and _descriptors() <= before)
+    until(lambda: not _threads() and not _processes() and _descriptors() <= before, 30)

@@ -23,6 +23,7 @@ from mcp_wsgi.exceptions import (
 from mcp_wsgi.transport import Deadline, Exchange
 from mcp_wsgi.transport.http import HTTPTransport
 from tests.modern import message
+from tests.transport.clock import Clock
 from tests.transport.scripted import (
     Got,
     Peer,
@@ -44,7 +45,7 @@ CALL = message("tools/list")
 
 
 def ask(
-    server: Scripted, request: dict[str, Any] = CALL, *, timeout: float | None = 5.0, told: Any = None, **options: Any
+    server: Scripted, request: dict[str, Any] = CALL, *, timeout: float | None = 30.0, told: Any = None, **options: Any
 ) -> dict[str, Any]:
     """Send one request over a transport of its own, and see that it leaves nothing behind."""
     with no_leaks():
@@ -55,7 +56,7 @@ def ask(
             transport.close()
 
 
-def an_exchange(timeout: float | None = 5.0, told: Any = None) -> Exchange:
+def an_exchange(timeout: float | None = 30.0, told: Any = None) -> Exchange:
     return Exchange(Deadline(timeout), on_message=(lambda _: None) if told is None else told.append)
 
 
@@ -75,7 +76,7 @@ def test_a_modern_request_carries_the_headers_of_its_message_and_nothing_else_of
     with scripted(lambda got, peer: peer.send(json_answer(result(got.id)))) as server:
         transport = HTTPTransport(server.url)
         transport.adopt("2025-11-25")
-        transport.request(request, Exchange(Deadline(5), tool=tool))
+        transport.request(request, Exchange(Deadline(30), tool=tool))
         transport.close()
     got = server.requests[0]
     assert got.json() == request
@@ -268,7 +269,7 @@ def test_a_404_to_a_session_that_was_renewed_meanwhile_leaves_the_new_one():
         if method == "initialize":
             peer.send(json_answer(result(got.id), headers={"Mcp-Session-Id": "b" if got.id else "a"}))
         elif method == "slow":
-            assert renewed.wait(5)
+            assert renewed.wait(30)
             peer.send(plain(404))
         else:
             peer.send(json_answer(result(1)))
@@ -310,7 +311,7 @@ def test_all_of_a_stream_is_told_as_it_comes_until_the_answer():
         peer.send(stream_head())
         peer.send(chunk(b": hello\n\nid: 1\ndata:\n\nevent: ping\ndata: x\n\nretry: abc\n\n"))
         peer.send(event({"jsonrpc": "2.0", "method": "notifications/message", "params": {"n": 1}}))
-        assert going_on.wait(5)
+        assert going_on.wait(30)
         peer.send(event(legacy("ping", 0)))
         peer.send(event(result(77)))
         peer.send(chunk(b"data: {broken\n\ndata: 5\n\n"))
@@ -318,7 +319,7 @@ def test_all_of_a_stream_is_told_as_it_comes_until_the_answer():
         peer.send(event({"jsonrpc": "2.0", "method": "late"}) + chunk(b""))
 
     with scripted(script) as server:
-        exchange = Exchange(Deadline(5), on_message=lambda found: (told.append(found), going_on.set()))
+        exchange = Exchange(Deadline(30), on_message=lambda found: (told.append(found), going_on.set()))
         transport = HTTPTransport(server.url)
         assert transport.request(CALL, exchange)["result"] == {"x": "\u2028"}
         transport.close()
@@ -351,12 +352,15 @@ def test_what_the_caller_raises_ends_the_exchange():
     with scripted(script) as server:
         transport = HTTPTransport(server.url)
         with pytest.raises(LookupError, match="mine"):
-            transport.request(CALL, Exchange(Deadline(5), on_message=fail))
-        assert left.wait(5)
+            transport.request(CALL, Exchange(Deadline(30), on_message=fail))
+        assert left.wait(30)
         transport.close()
 
 
-def test_a_stream_is_read_over_one_connection_again_and_again():
+def test_a_stream_is_read_over_one_connection_again_and_again(monkeypatch):
+    # The end of the stream comes by itself, and so a moment after the answer.
+    monkeypatch.setattr("mcp_wsgi.transport.http_answer._REST_SECONDS", 30.0)
+
     def script(got: Got, peer: Peer) -> None:
         peer.send(stream_head() + event(result(got.id)))
         peer.send(chunk(b""))
@@ -381,7 +385,8 @@ def test_a_modern_stream_that_ends_without_the_answer_is_said_to(ending):
     assert len(server.requests) == 1
 
 
-def test_a_legacy_stream_that_ends_is_resumed_after_the_time_it_asked_for():
+def test_a_legacy_stream_that_ends_is_resumed_after_the_time_it_asked_for(monkeypatch):
+    monkeypatch.setattr("mcp_wsgi.transport.http_streams._DEFAULT_WAIT", 30.0)
     times: list[float] = []
 
     def script(got: Got, peer: Peer) -> None:
@@ -396,7 +401,7 @@ def test_a_legacy_stream_that_ends_is_resumed_after_the_time_it_asked_for():
     assert [got.method for got in server.requests] == ["POST", "GET"]
     assert server.requests[1].headers["last-event-id"] == "7"
     assert server.requests[1].headers["accept"] == "text/event-stream"
-    assert 0.29 < times[1] - times[0] < 2
+    assert 0.29 < times[1] - times[0] < 20
 
 
 def test_the_stream_of_initialize_is_resumed_in_its_session():
@@ -444,14 +449,21 @@ def test_resuming_without_anything_new_ends_after_some_attempts():
 
 
 def test_resuming_ends_with_the_time_of_the_request():
+    clock = Clock()
+
     def script(got: Got, peer: Peer) -> None:
         if got.method == "POST":
             peer.send(stream_head() + chunk(b"id: 7\nretry: 1\ndata:\n\n") + chunk(b""))
         else:
+            clock.now += 31
+            peer.send(stream_head())  # it is read, and then it is too late
             peer.wait_for_end()
 
-    with scripted(script) as server, pytest.raises(RequestTimeoutError):
-        ask(server, legacy(), timeout=0.4)
+    with scripted(script) as server, no_leaks():
+        transport = HTTPTransport(server.url)
+        with pytest.raises(RequestTimeoutError):
+            transport.request(legacy(), Exchange(Deadline(30, None, clock)))
+        transport.close()
     assert [got.method for got in server.requests] == ["POST", "GET"]
 
 

@@ -13,7 +13,6 @@ import subprocess
 import threading
 import time
 import tracemalloc
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ def no_proxy_of_the_machine(monkeypatch):
     monkeypatch.setenv("NETRC", os.devnull)
 
 
-def ask(url: str, *requests_: dict[str, Any], timeout: float = 5.0, **options: Any) -> dict[str, Any]:
+def ask(url: str, *requests_: dict[str, Any], timeout: float = 30.0, **options: Any) -> dict[str, Any]:
     transport = HTTPTransport(url, **options)
     try:
         for each in requests_ or (CALL,):
@@ -245,7 +244,7 @@ def test_a_server_cannot_set_cookies_without_end():
     with scripted(script) as server:
         transport = HTTPTransport(server.url)
         for number in ["big", *range(150), "last"]:
-            transport.request(legacy(n=number), Exchange(Deadline(5)))
+            transport.request(legacy(n=number), Exchange(Deadline(30)))
         transport.close()
     sent = [got.headers.get("cookie", "").count("=") for got in server.requests]
     assert sent[:3] == [0, 0, 1]
@@ -341,7 +340,9 @@ def to(location: str, status: int = 307) -> bytes:
         ("https://{host}/mcp/", "/mcp/?key=1"),
     ],
 )
-def test_a_redirection_on_the_same_origin_is_followed_and_remembered(status, location, path):
+def test_a_redirection_on_the_same_origin_is_followed_and_remembered(status, location, path, monkeypatch):
+    monkeypatch.setattr("mcp_wsgi.transport.http_answer._REST_SECONDS", 30.0)
+
     def script(got: Got, peer: Peer) -> None:
         if got.path == "/mcp?key=1":
             where = location.format(origin=server.origin, host=server.origin.partition("//")[2])
@@ -404,8 +405,8 @@ def test_a_redirection_to_what_is_no_answer_is_not_remembered(status, content_ty
     with scripted(script) as server:
         transport = HTTPTransport(server.url)
         with pytest.raises(ClientError):
-            transport.request(CALL, Exchange(Deadline(5)))
-        assert "result" in transport.request(CALL, Exchange(Deadline(5)))
+            transport.request(CALL, Exchange(Deadline(30)))
+        assert "result" in transport.request(CALL, Exchange(Deadline(30)))
         transport.close()
 
 
@@ -417,7 +418,7 @@ def test_only_so_many_redirections_are_remembered():
         wire = Wire(server.url)
         for _ in range(2):
             for number in range(20):
-                watch = Watch(Deadline(5), 5)
+                watch = Watch(Deadline(30), 30)
                 wire.send("POST", b"{}", [], watch, f"{server.origin}/{number}").finish()
         wire.close()
     assert len(server.requests) == 2 * 20 + 20 + 4
@@ -427,14 +428,16 @@ def test_only_so_many_redirections_are_remembered():
 
 
 def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(monkeypatch):
+    real = socket.getaddrinfo
+    # Not every system knows the last of them by itself.
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *args, **options: real("127.0.0.1", *args, **options))
     with scripted(echo) as server, scripted(echo) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.origin)
         assert "result" in ask("http://service.test/mcp")
         for host in ("127.0.0.1", "localhost", "sub.localhost"):
-            with suppress(TransportError):  # not every system knows the last
-                ask(f"http://{host}:{server.port}/mcp")
+            assert "result" in ask(f"http://{host}:{server.port}/mcp")
     assert [got.path for got in proxy.requests] == ["http://service.test/mcp"]
-    assert len(server.requests) >= 1
+    assert len(server.requests) == 3
 
 
 def test_a_proxy_of_the_session_is_used_for_this_machine_too():
@@ -461,7 +464,7 @@ def certificate(tmp_path_factory) -> Path:
     names = "subjectAltName=IP:127.0.0.1,DNS:service.test"
     kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     where = ["-keyout", str(key), "-out", str(file), "-subj", "/CN=test", "-addext", names]
-    subprocess.run(["openssl", "req", "-x509", *kind, *where], check=True, capture_output=True)
+    subprocess.run(["openssl", "req", "-x509", *kind, *where], check=True, capture_output=True, timeout=60)
     file.write_text(file.read_text() + key.read_text())
     return file
 
@@ -560,7 +563,7 @@ def test_a_wait_under_tls_ends_too(kind, how, certificate, monkeypatch):
         kinds = {"cancel": RequestCancelledError, "close": ClientClosedError, "time": RequestTimeoutError}
         with pytest.raises(kinds.get(how, TransportError)):
             transport.request(CALL, exchange)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 15
         timer.join()
         transport.close()
 
@@ -599,7 +602,7 @@ def test_each_failure_is_said_in_words_of_our_own(error, said):
     assert "secret" not in str(found)
 
 
-def test_a_body_that_is_not_wanted_does_not_spoil_the_pool():
+def test_a_body_that_is_not_wanted_does_not_spoil_the_pool(monkeypatch):
     answers = [
         plain(202),
         plain(204),
@@ -615,8 +618,11 @@ def test_a_body_that_is_not_wanted_does_not_spoil_the_pool():
     with scripted(script) as server, no_leaks():
         transport = HTTPTransport(server.url)
         for number in range(len(answers)):
-            transport.post({"jsonrpc": "2.0", "method": "x", "params": {"n": number}}, Deadline(5))
-        transport.post({"jsonrpc": "2.0", "method": "x", "params": {"n": 0}}, Deadline(5))
+            # Whether a body comes in time is no question here, but for the last, which has no end.
+            patience = 30.0 if number < len(answers) - 1 else 0.02
+            monkeypatch.setattr("mcp_wsgi.transport.http_answer._REST_SECONDS", patience)
+            transport.post({"jsonrpc": "2.0", "method": "x", "params": {"n": number}}, Deadline(30))
+        transport.post({"jsonrpc": "2.0", "method": "x", "params": {"n": 0}}, Deadline(30))
         transport.close()
     assert server.connections == 3
 
@@ -626,7 +632,7 @@ def test_a_notification_that_is_refused_is_an_error(status, kind):
     with scripted(lambda got, peer: peer.send(plain(status, b"no", "text/plain"))) as server:
         transport = HTTPTransport(server.url)
         with pytest.raises(kind, match=str(status)):
-            transport.post(legacy("notifications/initialized"), Deadline(5))
+            transport.post(legacy("notifications/initialized"), Deadline(30))
         transport.close()
 
 
@@ -640,4 +646,4 @@ def test_a_refusal_whose_reason_does_not_come_is_not_waited_for():
         with pytest.raises(UnauthorizedError) as caught:
             ask(server.url, timeout=30)
         assert caught.value.excerpt == "who"
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 20

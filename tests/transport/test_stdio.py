@@ -33,8 +33,9 @@ from mcp_wsgi.exceptions import (
 )
 from mcp_wsgi.protocol.meta import SUBSCRIPTION_ID
 from mcp_wsgi.transport import stdio as stdio_module
-from mcp_wsgi.transport.base import Deadline
+from mcp_wsgi.transport.base import Deadline, Exchange
 from mcp_wsgi.transport.stdio import StdioTransport
+from tests.transport.clock import Clock
 from tests.transport.stdio_support import MARK, exchange, is_alive, leaves_nothing, program, request, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -48,6 +49,12 @@ def _check_what_is_left() -> Iterator[None]:
 
 def a_transport(name="talker", *arguments, seconds=1.0, env=None, **options):
     return StdioTransport(program(name, *arguments), env={**MARK, **(env or {})}, stop_seconds=seconds, **options)
+
+
+@pytest.fixture
+def waits_for_the_end(monkeypatch) -> None:
+    """Let the end of a process, and of what it says, be waited for however long it takes."""
+    monkeypatch.setattr(stdio_module, "_MOMENT", 30.0)
 
 
 @pytest.fixture
@@ -66,6 +73,12 @@ def raw(*messages):
     return request(1, "raw", chunks=lines(*({"jsonrpc": "2.0", **message} for message in messages)))
 
 
+def let_say(transport, *messages):
+    """Let the server write these messages, and return once all of them are read."""
+    chunks = lines(*({"jsonrpc": "2.0", **message} for message in (*messages, {"id": "said", "result": {}})))
+    transport.request(request("said", "raw", chunks=chunks), exchange())
+
+
 def in_thread(function):
     """Run it aside; what is returned waits for its value, or raises what it raised."""
     outcome = []
@@ -80,7 +93,7 @@ def in_thread(function):
     thread.start()
 
     def result():
-        thread.join(20)
+        thread.join(100)
         value, error = outcome[0]
         if error is not None:
             raise error
@@ -111,8 +124,10 @@ def test_an_error_is_an_answer(talker):
 
 
 def test_answers_come_in_any_order(talker):
-    slow = in_thread(lambda: talker.request(request(1, "later", seconds=0.3), exchange()))
+    slow = in_thread(lambda: talker.request(request(1, "nothing"), exchange()))
+    until_waiting(talker)
     assert talker.request(request(2, "echo"), exchange())["id"] == 2
+    let_say(talker, {"id": 1, "result": {"late": 1}})
     assert slow()["result"] == {"late": 1}
 
 
@@ -121,12 +136,12 @@ def test_fifty_threads_share_one_process_without_a_mix_up(talker):
         for turn in range(10):
             said = []
             message = request(f"{number}-{turn}", "progress", steps=3)
-            answer = talker.request(message, exchange(20, said.append))
+            answer = talker.request(message, exchange(60, said.append))
             assert answer["id"] == message["id"]
             assert [each["params"] for each in said] == [
                 {"progressToken": message["id"], "progress": step} for step in range(3)
             ]
-            assert talker.request(request(number * 100 + turn, "echo", n=number), exchange(20))["result"] == {
+            assert talker.request(request(number * 100 + turn, "echo", n=number), exchange(60))["result"] == {
                 "n": number
             }
 
@@ -188,15 +203,19 @@ def test_numbers_that_come_back_as_strings_are_understood(talker, caplog):
 def test_a_string_that_is_another_request_is_that_request(talker):
     silent = in_thread(lambda: talker.request(request("1", "nothing"), exchange()))
     until_waiting(talker)
-    with pytest.raises(RequestTimeoutError):
-        talker.request(raw({"id": "1", "result": {"for": "text"}}), exchange(0.3))
+    number = in_thread(lambda: talker.request(request(1, "nothing"), exchange()))
+    until_waiting(talker, 2)
+    let_say(talker, {"id": "1", "result": {"for": "text"}})
     assert silent() == {"jsonrpc": "2.0", "id": "1", "result": {"for": "text"}}
+    until_waiting(talker)
+    let_say(talker, {"id": 1, "result": {"for": "number"}})
+    assert number() == {"jsonrpc": "2.0", "id": 1, "result": {"for": "number"}}
 
 
 @pytest.mark.parametrize("text", ["01", "-0", "+1", "1.0", " 1", "\u0661", "x", "1" * 30])
 def test_a_string_that_is_no_plain_number_is_not_understood(talker, text):
-    with pytest.raises(RequestTimeoutError):
-        talker.request(raw({"id": text, "result": {}}), exchange(0.2))
+    answers = [{"id": each, "result": {"to": each}} for each in (text, 1)]
+    assert talker.request(raw(*answers), exchange())["result"] == {"to": 1}
 
 
 @pytest.mark.parametrize("without", [{}, {"id": None}])
@@ -207,26 +226,28 @@ def test_an_error_without_id_belongs_to_the_only_request(talker, without):
 
 
 def test_an_error_without_id_is_nobodys_where_several_wait(talker):
-    other = in_thread(lambda: talker.request(request(2, "later", seconds=0.5), exchange()))
+    other = in_thread(lambda: talker.request(request(2, "nothing"), exchange()))
     until_waiting(talker)
-    with pytest.raises(RequestTimeoutError):
-        talker.request(raw({"error": {"code": 1, "message": "whose?"}}), exchange(0.2))
-    assert other()["id"] == 2
+    answers = [{"id": each, "result": {"to": each}} for each in (1, 2)]
+    answer = talker.request(raw({"error": {"code": 1, "message": "whose?"}}, *answers), exchange())
+    assert (answer["result"], other()["result"]) == ({"to": 1}, {"to": 2})
 
 
 def test_a_late_answer_is_dropped(talker, caplog):
     caplog.set_level(logging.DEBUG, "mcp_wsgi.client")
     with pytest.raises(RequestTimeoutError, match=r"within 0\.1 seconds"):
-        talker.request(request(1, "later", seconds=0.3), exchange(0.1))
-    until(lambda: "not under way" in caplog.text)
+        talker.request(request(1, "nothing"), exchange(0.1))
+    let_say(talker, {"id": 1, "result": {}})
+    assert "not under way" in caplog.text
     assert talker.request(request(2, "echo"), exchange())["id"] == 2
 
 
 def test_an_id_that_is_under_way_is_refused(talker):
-    waits = in_thread(lambda: talker.request(request(1, "later", seconds=0.3), exchange()))
+    waits = in_thread(lambda: talker.request(request(1, "nothing"), exchange()))
     until_waiting(talker)
     with pytest.raises(ValueError, match="under way"):
         talker.request(request(1, "echo"), exchange())
+    let_say(talker, {"id": 1, "result": {"late": 1}})
     assert waits()["result"] == {"late": 1}
 
 
@@ -259,13 +280,13 @@ def test_an_answer_that_cannot_be_read_is_said_to_be_so(talker, line):
 def test_notifications_reach_the_server_in_order(talker):
     talker.request(request(1, "echo"), exchange())
     for name in ("a", "b"):
-        talker.post({"jsonrpc": "2.0", "method": name}, Deadline(5))
+        talker.post({"jsonrpc": "2.0", "method": name}, Deadline(30))
     assert talker.request(request(2, "about"), exchange())["result"]["notes"] == ["a", "b"]
 
 
 def test_a_notification_starts_no_process(talker):
     with pytest.raises(TransportError, match="not been started"):
-        talker.post({"jsonrpc": "2.0", "method": "a"}, Deadline(5))
+        talker.post({"jsonrpc": "2.0", "method": "a"}, Deadline(30))
 
 
 # Time, and giving up
@@ -275,25 +296,44 @@ def test_a_server_that_never_answers_runs_into_the_deadline(talker):
     start = time.monotonic()
     with pytest.raises(RequestTimeoutError):
         talker.request(request(1, "nothing"), exchange(0.2))
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 15
     with pytest.raises(RequestTimeoutError):
         talker.request(request(1, "nothing"), exchange(0))
 
 
-def test_progress_extends_the_deadline_where_the_client_lets_it(talker):
-    waiting = exchange(0.7)
-    waiting.on_message = lambda message: waiting.deadline.extend()
-    assert talker.request(request(1, "progress", steps=9, pause=0.1), waiting)["result"] == {"steps": 9}
-    with pytest.raises(RequestTimeoutError):
-        talker.request(request(2, "progress", steps=8, pause=0.1), exchange(0.2))
+@pytest.mark.parametrize("extends", [True, False])
+def test_progress_extends_the_deadline_where_the_client_lets_it(talker, extends):
+    clock, said = Clock(), []
+    waiting = Exchange(Deadline(30, None, clock), on_message=said.append)
+    if extends:
+        waiting.on_message = lambda message: (waiting.deadline.extend(), said.append(message))
+    result = in_thread(lambda: talker.request(request(1, "nothing"), waiting))
+    until_waiting(talker)
+    progress = {"method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
+    for step in range(1, 5 if extends else 2):
+        clock.now += 20
+        let_say(talker, progress)
+        until(lambda step=step: len(said) == step)
+    clock.now += 20
+    if extends:
+        let_say(talker, {"id": 1, "result": {}})
+        assert result()["result"] == {}
+    else:
+        let_say(talker, progress)
+        with pytest.raises(RequestTimeoutError):
+            result()
 
 
-def test_a_flood_of_progress_does_not_hold_up_the_end(talker):
+def test_a_flood_of_progress_does_not_hold_up_the_end():
+    transport = a_transport(seconds=0.2)
+    said = []
     waiting = exchange(None)
-    waiting.deadline = Deadline(0.3, 0.6)
-    waiting.on_message = lambda message: waiting.deadline.extend()
+    waiting.deadline = Deadline(30, 0.6)
+    waiting.on_message = lambda message: (waiting.deadline.extend(), said.append(message))
     with pytest.raises(RequestTimeoutError, match="longest time"):
-        talker.request(request(1, "progress", steps=1000, pause=0.01), waiting)
+        transport.request(request(1, "progress", steps=10_000, pause=0.01), waiting)
+    assert len(said) < 9_000
+    transport.close()
 
 
 def test_a_request_is_given_up_from_another_thread(talker):
@@ -314,10 +354,10 @@ def test_what_comes_too_fast_is_dropped_oldest_first(talker, caplog):
     def take(message):
         if not said:
             (mailbox,) = talker._connection._router._pending.values()
-            until(lambda: mailbox._answer is not None)
+            until(lambda: mailbox._answer is not None, 30)
         said.append(message["params"]["progress"])
 
-    answer = talker.request(request(1, "progress", steps=3000), exchange(20, take))
+    answer = talker.request(request(1, "progress", steps=3000), exchange(60, take))
     assert answer["result"] == {"steps": 3000}
     assert len(said) <= 1001 + 1
     assert said == sorted(said)
@@ -341,21 +381,21 @@ def test_a_banner_is_skipped_and_logged(caplog):
 
 def test_ten_megabytes_on_standard_error_block_nothing():
     transport = a_transport("noisy")
-    assert transport.request(request(1, "x"), exchange(30))["result"] == {}
+    assert transport.request(request(1, "x"), exchange(60))["result"] == {}
     until(lambda: transport.stderr.endswith("x"))
     transport.close()
     assert len(transport.stderr) <= 8192
     assert transport.stderr.startswith("0102")
 
 
-def test_a_server_that_dies_mid_call_is_quoted(talker):
+def test_a_server_that_dies_mid_call_is_quoted(talker, waits_for_the_end):
     with pytest.raises(ServerExitedError) as caught:
         talker.request(request(1, "die", status=7, stderr="first\n\x1b[31mno database\x1b[0m\a\n"), exchange())
     assert (caught.value.returncode, caught.value.stderr) == (7, "first\nno database")
     assert "status 7" in str(caught.value)
 
 
-def test_all_that_wait_for_a_server_that_dies_are_told(talker):
+def test_all_that_wait_for_a_server_that_dies_are_told(talker, waits_for_the_end):
     waiting = [
         in_thread(lambda number=number: talker.request(request(number, "nothing"), exchange())) for number in range(5)
     ]
@@ -376,7 +416,7 @@ def test_a_dead_server_stays_dead_until_it_is_restarted(talker):
         with pytest.raises(ServerExitedError):
             talker.request(request(1, "die", status=1), exchange())
     with pytest.raises(ServerExitedError):
-        talker.post({"jsonrpc": "2.0", "method": "x"}, Deadline(5))
+        talker.post({"jsonrpc": "2.0", "method": "x"}, Deadline(30))
     talker.restart()
     assert talker.request(request(1, "echo"), exchange())["id"] == 1
 
@@ -397,7 +437,7 @@ def test_a_server_that_dies_while_what_it_started_holds_its_pipes_is_found_out(t
     with pytest.raises(ServerExitedError) as caught:
         talker.request(request(1, "orphan", stubborn=True), exchange())
     assert caught.value.returncode == 3
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
 
 
 def test_a_server_that_closes_its_output_is_ended(talker):
@@ -407,8 +447,8 @@ def test_a_server_that_closes_its_output_is_ended(talker):
 
 
 def test_a_server_that_closes_its_input_is_told_from_one_that_is_slow(talker):
-    with pytest.raises(RequestTimeoutError):
-        talker.request(request(1, "close", descriptor=0), exchange(0.3))
+    assert talker.request(request(1, "close", descriptor=0), exchange())["result"] == {}
+    assert not talker.failed
     with pytest.raises(TransportError, match="closed its standard input"):
         talker.request(request(2, "echo"), exchange())
 
@@ -431,19 +471,24 @@ def test_a_server_that_never_reads_ends_in_the_deadline():
         start = time.monotonic()
         with pytest.raises(RequestTimeoutError):
             transport.request(request(number, "echo", data="x" * 1024 * 1024), exchange(0.3))
-        assert time.monotonic() - start < 1.5
+        assert time.monotonic() - start < 15
     start = time.monotonic()
     transport.close()
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 15
 
 
-def test_a_server_that_does_not_read_for_a_while_gets_every_line_whole(talker, caplog):
+def test_a_server_that_does_not_read_for_a_while_gets_every_line_whole(talker, caplog, tmp_path):
     caplog.set_level(logging.DEBUG, "mcp_wsgi.client")
-    busy = in_thread(lambda: talker.request(request(0, "busy", seconds=1), exchange()))
+    idle = tmp_path / "idle"
+    busy = in_thread(lambda: talker.request(request(0, "busy", until=str(idle)), exchange()))
     until_waiting(talker)
     text = "x" * 1024 * 1024
-    with pytest.raises(RequestTimeoutError):
-        talker.request(request(1, "echo", text=text), exchange(0.2))
+    begun = exchange(None)
+    first = in_thread(lambda: talker.request(request(1, "echo", text=text), begun))
+    until(lambda: 0 < len(talker._connection.process._input._rest) < len(text))
+    begun.cancel()
+    with pytest.raises(RequestCancelledError):
+        first()
     with pytest.raises(RequestTimeoutError):
         talker.request(request(2, "echo", never="begun"), exchange(0.1))
     cancelled = exchange(None)
@@ -452,6 +497,7 @@ def test_a_server_that_does_not_read_for_a_while_gets_every_line_whole(talker, c
     cancelled.cancel()
     with pytest.raises(RequestCancelledError):
         other()
+    idle.touch()
     assert talker.request(request(4, "echo", text=text), exchange())["result"] == {"text": text}
     assert busy()["result"] == {}
     assert caplog.text.count("not under way") == 1
@@ -459,7 +505,7 @@ def test_a_server_that_does_not_read_for_a_while_gets_every_line_whole(talker, c
 
 def test_who_waits_for_a_blocked_writer_waits_no_longer_than_it_may():
     transport = a_transport("deaf", seconds=0.2)
-    blocked = in_thread(lambda: transport.request(request(1, "echo", data="x" * 1024 * 1024), exchange(3)))
+    blocked = in_thread(lambda: transport.request(request(1, "echo", data="x" * 1024 * 1024), exchange(None)))
     until(lambda: transport._connection is not None and transport._connection.process._input._lock.locked())
     cancelled = exchange(None)
     other = in_thread(lambda: transport.request(request(2, "echo"), cancelled))
@@ -475,7 +521,7 @@ def test_who_waits_for_a_blocked_writer_waits_no_longer_than_it_may():
 
 def test_reading_goes_on_while_a_large_message_is_written(talker):
     text = "x" * (4 * 1024 * 1024)
-    results = [in_thread(lambda n=n: talker.request(request(n, "echo", text=text), exchange(30))) for n in range(3)]
+    results = [in_thread(lambda n=n: talker.request(request(n, "echo", text=text), exchange(60))) for n in range(3)]
     assert [len(result()["result"]["text"]) for result in results] == [len(text)] * 3
 
 
@@ -519,7 +565,7 @@ def test_a_server_that_ignores_the_end_of_its_input_and_sigterm_is_killed():
     pid = transport.request(request(1, "about"), exchange())["result"]["pid"]
     start = time.monotonic()
     transport.close()
-    assert 0.5 < time.monotonic() - start < 2
+    assert 0.5 < time.monotonic() - start < 15
     assert not is_alive(pid)
 
 
@@ -541,7 +587,7 @@ def test_closing_is_idempotent_and_final(talker):
     with pytest.raises(ClientClosedError):
         talker.request(request(1, "echo"), exchange())
     with pytest.raises(ClientClosedError):
-        talker.post({"jsonrpc": "2.0", "method": "x"}, Deadline(5))
+        talker.post({"jsonrpc": "2.0", "method": "x"}, Deadline(30))
 
 
 def test_what_was_never_started_is_closed_and_restarted_too():
@@ -560,15 +606,16 @@ def test_closing_in_the_inbox_ends_too(talker):
     talker.inbox = close
     with pytest.raises(ClientClosedError):
         talker.request(raw({"method": "x"}), exchange())
-    assert closed.wait(5)
+    assert closed.wait(30)
 
 
-def test_a_server_that_finishes_what_it_writes_is_let(talker):
-    talker.request(request(1, "echo"), exchange())
-    waits = in_thread(lambda: talker.request(request(2, "later", seconds=0.3), exchange()))
-    until_waiting(talker)
-    connection = talker._connection
-    talker.close()
+def test_a_server_that_finishes_what_it_writes_is_let():
+    transport = a_transport(seconds=30)
+    transport.request(request(1, "echo"), exchange())
+    waits = in_thread(lambda: transport.request(request(2, "later", seconds=0.3), exchange()))
+    until_waiting(transport)
+    connection = transport._connection
+    transport.close()
     with pytest.raises(ClientClosedError):
         waits()
     assert connection.process.wait(0) == 0
@@ -582,8 +629,7 @@ def test_fifty_restarts_leave_one_process():
         transport.restart()
     assert len(pids) == 50
     assert not any(map(is_alive, pids))
-    threads = [thread for thread in threading.enumerate() if thread.name.startswith("mcp_wsgi stdio")]
-    assert threads == []
+    until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
     transport.close()
 
 
@@ -696,7 +742,7 @@ from mcp_wsgi.transport.stdio import StdioTransport
 
 def ask(transport, method="about"):
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}
-    return transport.request(message, Exchange(Deadline(10)))["result"]["pid"]
+    return transport.request(message, Exchange(Deadline(30)))["result"]["pid"]
 
 transport = StdioTransport(sys.argv[1:], stop_seconds=0.3, env={"MCP_WSGI_TEST": os.environ["MCP_WSGI_TEST"]})
 """
@@ -710,7 +756,7 @@ def run_script(code, *arguments, before=""):
         env={**os.environ, **MARK},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=100,
     )
     assert done.stderr == ""
     assert done.returncode == 0
@@ -721,7 +767,7 @@ def run_script(code, *arguments, before=""):
 @pytest.mark.parametrize("before", ["", "other = StdioTransport(sys.argv[1:], stop_seconds=0.3); print(ask(other))"])
 def test_a_program_that_ends_without_closing_leaves_no_process(before, arguments):
     pids = run_script(f"{before}\nprint(ask(transport))", *arguments)
-    until(lambda: not any(map(is_alive, pids)), 5)
+    until(lambda: not any(map(is_alive, pids)), 30)
 
 
 def test_a_program_ends_while_a_thread_still_waits():
@@ -757,20 +803,23 @@ transport.close()
 """
     mine, of_child, again = run_script(code)
     assert mine == again != of_child
-    until(lambda: not is_alive(of_child), 5)
+    until(lambda: not is_alive(of_child), 30)
 
 
 def test_a_fork_does_not_keep_the_input_of_the_server_open():
     code = """
-import time
-print(ask(transport), flush=True)
+patient = StdioTransport(sys.argv[1:], stop_seconds=20, env={"MCP_WSGI_TEST": os.environ["MCP_WSGI_TEST"]})
+print(ask(patient), flush=True)
+reader, writer = os.pipe()
 child = os.fork()
 if child == 0:
-    time.sleep(2)
+    os.close(writer)
+    os.read(reader, 1)
     os._exit(0)
-process = transport._connection.process
-transport.close()
+process = patient._connection.process
+patient.close()
 assert process.wait(0) == 0, process.wait(0)
+os.close(writer)
 os.waitpid(child, 0)
 """
     run_script(code)
@@ -783,7 +832,7 @@ answers = []
 
 def work(number):
     message = {"jsonrpc": "2.0", "id": number, "method": "later", "params": {"seconds": 0.2}}
-    answers.append(transport.request(message, Exchange(Deadline(10)))["id"])
+    answers.append(transport.request(message, Exchange(Deadline(30)))["id"])
 
 threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
 for thread in threads:

@@ -98,7 +98,7 @@ def ask(transport: StdioTransport, chunks: list[bytes]) -> tuple[list[Any], list
     transport.inbox = box.append
     message = request(OWN, "raw", chunks=[chunk.hex() for chunk in chunks])
     try:
-        answer: Any = transport.request(message, exchange(20, own.append))
+        answer: Any = transport.request(message, exchange(60, own.append))
     except RemoteProtocolError as error:
         answer = error
         transport.restart()

@@ -130,6 +130,42 @@ async def report_async(times: int, pause: float, ctx: Context) -> float:
     return time.time()
 
 
+_come: dict[str, int] = {}
+
+
+@server.tool
+def handed_over(key: str, times: int, ctx: Context) -> int:
+    """Report progress with the time, and go on only when the client says that the report has come."""
+    for number in range(times):
+        ctx.report_progress(number + 1, times, str(time.time()))
+        started = time.monotonic()
+        while _come.get(key, 0) <= number:
+            if time.monotonic() - started > 30:
+                return number
+            time.sleep(0.005)
+    return times
+
+
+@server.tool
+async def handed_over_async(key: str, times: int, ctx: Context) -> int:
+    """Do the same on a loop."""
+    for number in range(times):
+        ctx.report_progress(number + 1, times, str(time.time()))
+        started = time.monotonic()
+        while _come.get(key, 0) <= number:
+            if time.monotonic() - started > 30:
+                return number
+            await asyncio.sleep(0.005)
+    return times
+
+
+@server.tool
+def has_come(key: str, number: int) -> int:
+    """Say that a report has come."""
+    _come[key] = number
+    return number
+
+
 @server.tool
 def watch(ctx: Context) -> str:
     """Work until the client has gone, and say so where the server prints."""

@@ -12,7 +12,7 @@ async def run(arguments: list[str]) -> None:
     target, mode = arguments
     command = command_of(target)
     server = target if command is None else StdioServerParameters(command=command[0], args=command[1:])
-    async with Client(server, mode=mode, read_timeout_seconds=20) as client:
+    async with Client(server, mode=mode, read_timeout_seconds=60) as client:
         report("connect", True, client.protocol_version)
         await use(client)
 

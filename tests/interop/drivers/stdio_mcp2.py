@@ -29,7 +29,7 @@ async def run(arguments: list[str]) -> None:
         seen: list[str] = []
         async with client.listen(tools_list_changed=True, resource_subscriptions=["test://text"]) as subscription:
             await client.call_tool("change", {})
-            with anyio.move_on_after(10):
+            with anyio.move_on_after(60):
                 async for event in subscription:
                     seen.append(type(event).__name__)
                     if len(seen) == 2:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-STEP_SECONDS = 20
+STEP_SECONDS = 60
 STDIO = "stdio:"
 
 

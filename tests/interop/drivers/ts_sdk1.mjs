@@ -79,6 +79,11 @@ const transport = open();
 if (overStdio) transport.setProtocolVersion = (version) => (transport.protocolVersion = version);
 try {
   await client.connect(transport);
+  // Over stdio all that one read brings is handed on at once, and with an answer the client forgets what it has not
+  // told yet of the progress before it. So each message waits for what the one before it has begun.
+  const take = transport.onmessage;
+  let before = Promise.resolve();
+  transport.onmessage = (message, extra) => (before = before.then(() => take(message, extra)));
   report('connect', true, transport.protocolVersion);
   await use(client);
   // close() only drops the connections; a client that is done says so to the server as well.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from django.conf import settings
 
-from tests.streaming.apps.tools import DATABASE, POLICY, make_server
+from tests.streaming.apps.tools import DATABASE, POLICY, make_server, wait_while
 
 __all__ = ["set_up", "urlpatterns"]
 
@@ -32,13 +31,13 @@ def set_up() -> None:
     server = make_server()
 
     @server.tool
-    def query_models(ctx: Context, times: int = 5, seconds: float = 0) -> int:
-        """Use Django's connection while the stream runs."""
+    def query_models(ctx: Context, times: int = 5, hold: bool = False) -> int:
+        """Use Django's connection while the stream runs, or until its client has gone."""
         with connection.cursor() as cursor:
             for step in range(times):
                 cursor.execute("SELECT * FROM sqlite_master")
                 ctx.report_progress(step + 1, times)
-                time.sleep(seconds / times)
+            wait_while(hold, ctx)
         return times
 
     urlpatterns.extend(mcp_urls(server, auth=public, policy=POLICY))

@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp_wsgi import Context, HTTPPolicy, Server
 
-__all__ = ["DATABASE", "POLICY", "make_server"]
+__all__ = ["DATABASE", "POLICY", "make_server", "wait_while"]
 
 #: A gone client is noticed within a second; the other limits come from the test.
 POLICY = HTTPPolicy(
@@ -22,7 +22,7 @@ POLICY = HTTPPolicy(
     listen_lifetime=float(os.environ["TEST_LIFETIME"]) if "TEST_LIFETIME" in os.environ else None,
 )
 DATABASE = Path(tempfile.gettempdir()) / f"mcp-wsgi-streaming-{os.environ.get('TEST_DATABASE', 'none')}.sqlite"
-_PATIENCE = 20.0
+_PATIENCE = 30.0
 
 
 def make_server() -> Server:
@@ -50,6 +50,45 @@ def _add_reporting(server: Server) -> None:
             ctx.report_progress(step + 1, times, repr(time.time()))
             await asyncio.sleep(seconds / times)
         return times
+
+    begun: set[str] = set()
+    seen: dict[str, int] = {}
+
+    @server.tool
+    def handed_over(ctx: Context, key: str, times: int) -> int:
+        """Report with the time of each report, and go on only when the client says that it has come."""
+        begun.add(key)
+        for step in range(times):
+            ctx.report_progress(step + 1, times, repr(time.time()))
+            start = time.monotonic()
+            while seen.get(key, 0) <= step:
+                if time.monotonic() - start > _PATIENCE:
+                    return step
+                time.sleep(0.005)
+        return times
+
+    @server.tool
+    async def handed_over_async(ctx: Context, key: str, times: int) -> int:
+        """Do the same on a loop."""
+        for step in range(times):
+            ctx.report_progress(step + 1, times, repr(time.time()))
+            start = time.monotonic()
+            while seen.get(key, 0) <= step:
+                if time.monotonic() - start > _PATIENCE:
+                    return step
+                await asyncio.sleep(0.005)
+        return times
+
+    @server.tool
+    async def has_begun(key: str) -> bool:
+        """Say whether a handler reports and waits by now."""
+        return key in begun
+
+    @server.tool
+    def has_come(key: str, number: int) -> int:
+        """Say that a report has come."""
+        seen[key] = number
+        return number
 
     @server.tool
     def add(a: int, b: int) -> int:
@@ -82,13 +121,23 @@ def _add_waiting(server: Server) -> None:
         """Do the same on a loop."""
         start = time.monotonic()
         step = 0
-        while not ctx.cancelled and time.monotonic() - start < _PATIENCE:
-            step += 1
-            if reports:
-                ctx.report_progress(step)
-            await asyncio.sleep(0.02)
-        print(f"cancelled {key} {ctx.cancelled} {time.time()}", flush=True)
+        try:
+            while not ctx.cancelled and time.monotonic() - start < _PATIENCE:
+                step += 1
+                if reports:
+                    ctx.report_progress(step)
+                await asyncio.sleep(0.02)
+        finally:
+            # Also where this process stood still for so long that the handler was cancelled before it could look.
+            print(f"cancelled {key} {ctx.cancelled} {time.time()}", flush=True)
         return "nobody reads this"
+
+
+def wait_while(hold: bool, ctx: Context) -> None:
+    """Wait until the client has gone, if that is wanted."""
+    start = time.monotonic()
+    while hold and not ctx.cancelled and time.monotonic() - start < _PATIENCE:
+        time.sleep(0.02)
 
 
 def _add_state(server: Server) -> None:
@@ -105,12 +154,12 @@ def _add_state(server: Server) -> None:
         return repr(start)
 
     @server.tool
-    def query(ctx: Context, times: int = 5, seconds: float = 0) -> int:
-        """Use a database while the stream runs."""
+    def query(ctx: Context, times: int = 5, hold: bool = False) -> int:
+        """Use a database while the stream runs, or until its client has gone."""
         with sqlite3.connect(DATABASE) as connection:
             for step in range(times):
                 connection.execute("SELECT * FROM sqlite_master").fetchall()
                 ctx.report_progress(step + 1, times)
-                time.sleep(seconds / times)
+            wait_while(hold, ctx)
         connection.close()
         return times

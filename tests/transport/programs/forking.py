@@ -5,14 +5,14 @@ import sys
 import threading
 
 from mcp_wsgi.exceptions import ClientClosedError, RequestCancelledError
-from mcp_wsgi.transport import Deadline, Exchange
+from mcp_wsgi.transport import Deadline, Exchange, http
 from mcp_wsgi.transport.http import HTTPTransport
 from mcp_wsgi.transport.sse import SSETransport
 
 
 def ask(transport, method, exchange=None):
     message = {"jsonrpc": "2.0", "id": method, "method": method, "params": {}}
-    answer = transport.request(message, exchange or Exchange(Deadline(10)))
+    answer = transport.request(message, exchange or Exchange(Deadline(30)))
     assert answer["id"] == method, answer
 
 
@@ -28,6 +28,7 @@ def child(transport):
 
 
 def main(kind, url):
+    http._FAREWELL = 30.0
     transport = {"http": HTTPTransport, "sse": SSETransport}[kind](url)
     ask(transport, "initialize")
     waiting, ended, begun = Exchange(Deadline(None), on_message=lambda _: begun.set()), [], threading.Event()
@@ -40,7 +41,7 @@ def main(kind, url):
 
     thread = threading.Thread(target=wait)
     thread.start()
-    assert begun.wait(10)
+    assert begun.wait(30)
     for use in (child, lambda transport: transport.close()):
         pid = os.fork()
         if not pid:
@@ -50,7 +51,7 @@ def main(kind, url):
     assert not ended
     ask(transport, "parent")
     waiting.cancel()
-    thread.join(10)
+    thread.join(30)
     assert ended == [True]
     transport.close()
 

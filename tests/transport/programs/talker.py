@@ -60,10 +60,13 @@ def handle(method, params, request_id):
         os._exit(params.get("status", 0))
     elif method == "close":
         os.close(params["descriptor"])
+        if params["descriptor"] != 1:
+            say(id=request_id, result={})
         while True:
             time.sleep(1)
     elif method == "busy":
-        time.sleep(params["seconds"])
+        while not os.path.exists(params["until"]):
+            time.sleep(0.01)
         say(id=request_id, result={})
     elif method == "about":
         facts = {"env": dict(os.environ), "cwd": os.getcwd(), "pid": os.getpid(), "group": os.getpgrp(), "notes": NOTES}
