@@ -130,9 +130,10 @@ class Listener:
         if honoured is not None:
             self.honoured, self._is_open = honoured, True
             return
-        self._thread = threading.Thread(target=self._work, name="mcp-client-listen", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._work, name="mcp-client-listen", daemon=True)
         try:
+            thread.start()  # in here: who is interrupted while it starts leaves no subscription either
+            self._thread = thread
             with self._ready:
                 self._ready.wait_for(lambda: self._is_open or self._over, timeout)
                 if not self._is_open and self._over:

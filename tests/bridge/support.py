@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mcp_wsgi import Context, Server, ToolError
@@ -53,12 +55,12 @@ def shop() -> Server:
     return server
 
 
-def closed_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port: int = chosen.getsockname()[1]
-        return port
+@contextmanager
+def closed_port() -> Iterator[int]:
+    """A port on which nobody listens, and that nobody else is given while the block runs."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 def bridge_threads() -> list[str]:

@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import wait
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from mcp_wsgi.bridge import RemoteTool, ToolList, connect_servers
 from mcp_wsgi.client import CallResult, Client
 from mcp_wsgi.exceptions import ClientClosedError, ClientError, RequestTimeoutError, UnauthorizedError
 from mcp_wsgi.protocol.types import Text
-from tests.bridge.support import bridge_threads, closed_port, shop, weather
+from tests.bridge.support import bridge_threads, closed_port, shop, wait_until, weather
 from tests.servers import Running, serve
 
 MODERN = "2026-07-28"
@@ -220,10 +222,12 @@ def dying() -> list[str]:
 
 
 def test_a_server_that_is_down_is_left_out_and_a_warning_says_why(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nobody = f"http://127.0.0.1:{closed_port()}/mcp"
-    with connect_servers([nobody, weather(), {"command": dying(), "id": "broken"}]) as tools:
+    # What a program says when it dies is read when the machine finds the time for it.
+    monkeypatch.setattr("mcp_wsgi.transport.stdio._MOMENT", 15)
+    servers = [weather(), {"command": dying(), "id": "broken"}]
+    with closed_port() as port, connect_servers([f"http://127.0.0.1:{port}/mcp", *servers], timeout=100) as tools:
         assert [tool["name"] for tool in tools] == ["forecast", "search", "fail"]
         assert list(tools.clients) == ["weather"]
         assert list(tools.errors) == ["127-0-0-1", "broken"]
@@ -267,11 +271,20 @@ def test_an_error_of_the_protocol_is_a_reason_too() -> None:
         assert isinstance(error, (MCPError, ClientError))
 
 
-def test_a_server_that_takes_too_long_is_left_out_in_time(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_takes_too_long_is_left_out_in_time(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+
+    def wait_for_the_others(opening: Any, seconds: float) -> Any:
+        assert seconds == 1.0
+        wait_until(lambda: sum(not each.done() for each in opening) == 1, 30)
+        return wait(opening, 0.1)
+
+    monkeypatch.setattr("mcp_wsgi.bridge.connect.wait", wait_for_the_others)
     started = time.monotonic()
     with connect_servers([{"command": silent, "id": "silent"}, shop()], timeout=1.0) as tools:
-        assert time.monotonic() - started < 8.0
+        assert time.monotonic() - started < 30  # a client's own patience is a minute
         assert isinstance(tools.errors["silent"], RequestTimeoutError)
         assert [tool["name"] for tool in tools] == ["search", "count"]
     assert "The server 'silent' is left out: 'It has not listed its tools within 1 seconds'" in caplog.text
@@ -414,7 +427,7 @@ def test_a_part_of_the_list_is_as_good() -> None:
 
 
 def test_servers_are_connected_at_the_same_time_and_their_order_stays() -> None:
-    together = threading.Barrier(4, timeout=10)
+    together = threading.Barrier(4, timeout=25)
 
     def slow(name: str) -> Any:
         inner = answers([{"name": name, "inputSchema": {"type": "object"}}])
@@ -453,18 +466,22 @@ def test_many_threads_may_call(http: Running) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(60)
         assert found == {number: [f"n{number}", f"shop: n{number}"] for number in range(20)}
 
 
-def test_an_interrupt_closes_what_was_opened() -> None:
+def test_an_interrupt_closes_what_was_opened(tmp_path: Path) -> None:
     """As when somebody presses Control-C while a server is slow: nothing is left."""
-    silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    interrupt = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-    interrupt.start()
+    begun = tmp_path / "begun"
+    silent = [sys.executable, "-c", f"import sys; open({str(begun)!r}, 'w').close(); sys.stdin.read()"]
+
+    def interrupt() -> None:
+        wait_until(begun.exists, 30)  # so long as it has not begun, this thread may not have come to wait for it
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        connect_servers([silent])
-    interrupt.join()
+        connect_servers([silent], probe_timeout=60)
     assert bridge_threads() == []
 
 

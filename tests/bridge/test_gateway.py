@@ -17,6 +17,7 @@ from mcp_wsgi.bridge import ToolList, connect_servers
 from mcp_wsgi.client import Cancel, Client
 from mcp_wsgi.exceptions import RequestCancelledError, RequestTimeoutError, TransportError, UnauthorizedError
 from tests.bridge.support import wait_until
+from tests.client.times import hurry_calls
 from tests.servers import ROOT, Running, serve
 
 STDIO = [
@@ -86,7 +87,7 @@ def test_many_clients_of_a_gateway_get_their_own_answers(gateway: Running) -> No
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(100)
     assert found == {number: f"{number}." * 5 for number in range(20)}
 
 
@@ -119,8 +120,9 @@ def test_a_server_that_no_longer_lets_us_in_is_told_apart(remote: Running) -> No
         assert isinstance(cause, UnauthorizedError)
 
 
-def test_a_server_that_takes_too_long_is_told_apart(remote: Running) -> None:
-    with connect_servers([{"url": f"{remote.url}/mcp", "timeout": 0.5}], strict=True) as tools:
+def test_a_server_that_takes_too_long_is_told_apart(remote: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect_servers([{"url": f"{remote.url}/mcp", "timeout": 30}], strict=True) as tools:
+        hurry_calls(monkeypatch)
         text, cause = outcome(tools, "wait")
         assert text == "This took too long: the server 'remote'."
         assert isinstance(cause, RequestTimeoutError)

@@ -16,7 +16,7 @@ def serving(handle: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[int]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        timeout = 20
+        timeout = 60
 
         def do_POST(self) -> None:
             with suppress(OSError):  # the client may have gone
@@ -30,6 +30,8 @@ def serving(handle: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[int]:
     class Listener(ThreadingHTTPServer):
         daemon_threads = True
         block_on_close = False
+        # All of a test's threads may connect at once: a connection beyond this is only made a second later.
+        request_queue_size = 128
 
     server = Listener(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -39,7 +41,7 @@ def serving(handle: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[int]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join()
 
 
 def answer(handler: BaseHTTPRequestHandler, status: int, body: bytes, kind: str = "", **headers: str) -> None:

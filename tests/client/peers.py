@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sys
 import threading
 import time
@@ -17,10 +18,11 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LEGACY", "MODERN", "PROGRAM", "SILENCE", "Fault", "HTTPPeer", "Refusal", "Way", "http_peer"]
+__all__ = ["LEGACY", "MODERN", "PROGRAM", "Fault", "HTTPPeer", "Refusal", "Way", "answer_to", "http_peer"]
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
-SILENCE = 2.0
+#: Who is silent is so until the client gives up, and so long at most, in seconds.
+SILENCE = 60.0
 PROGRAM = Path(__file__).resolve().parent / "stdio_peer.py"
 
 
@@ -116,7 +118,8 @@ class HTTPPeer:
         self.faults: list[Fault] = []
         self.named = True
         self.received: list[str] = []
-        self.stopping = threading.Event()
+        #: Set where what is silent, or late, need not wait until its client has given up.
+        self.released = threading.Event()
         self.url = ""
 
     def become(self, way: Way) -> None:
@@ -128,6 +131,7 @@ class HTTPPeer:
             self.send(handler, 405, b"Method Not Allowed", "text/plain")
             return
         message = json.loads(body)
+        named, way = self.named, self.way  # before anybody sees that it was received, and changes them
         self.received.append(message.get("method", "answer"))
         if self.faults:
             fault = self.faults.pop(0)
@@ -140,7 +144,6 @@ class HTTPPeer:
         if "id" not in message:
             self.send(handler, 202, b"", "")
             return
-        named, way = self.named, self.way
         answer = answer_to(way, message, named=named)
         if way.modern and "_meta" in (message.get("params") or {}):
             self.named = True
@@ -152,12 +155,19 @@ class HTTPPeer:
 
     def refuse(self, handler: BaseHTTPRequestHandler, refusal: Refusal, request_id: Any) -> None:
         if refusal.silent or refusal.late:
-            self.stopping.wait(SILENCE)
+            self.wait_for_the_end_of(handler)
             if refusal.silent:
                 handler.close_connection = True
                 return
         kind = "application/json" if refusal.code is not None else "text/html; charset=utf-8"
         self.send(handler, refusal.status, refusal.body(request_id), kind)
+
+    def wait_for_the_end_of(self, handler: BaseHTTPRequestHandler) -> None:
+        """Wait until the client has hung up: whoever is silent for some seconds only may not outlast a slow client."""
+        end = time.monotonic() + SILENCE
+        while not self.released.is_set() and time.monotonic() < end:
+            if select.select([handler.connection], [], [], 0.02)[0]:
+                return
 
     @staticmethod
     def send(handler: BaseHTTPRequestHandler, status: int, body: bytes, kind: str) -> None:
@@ -180,15 +190,16 @@ def http_peer() -> Iterator[HTTPPeer]:
         try:
             yield peer
         finally:
-            peer.stopping.set()
+            peer.released.set()
 
 
 def main(path: str) -> None:
     """Serve on stdio in the way that is written in a file when the process starts."""
     way = Way.from_json(Path(path).read_text())
-    named, deaf = not way.names_versions_first, False
+    named, deaf, owed = not way.names_versions_first, False, ""
     for line in sys.stdin:
-        message = json.loads(line)
+        sys.stdout.write(owed)
+        message, owed = json.loads(line), ""
         if "id" not in message or deaf:
             if deaf and message.get("method") == "initialize" and way.dies:
                 os._exit(1)
@@ -202,9 +213,13 @@ def main(path: str) -> None:
             if way.refusal.silent or way.dies == "handshake":
                 deaf = True  # as older SDKs: alive, and reading nothing more
                 continue
+            owed = way.refusal.body(message["id"]).decode() + "\n"
             if way.refusal.late:
-                time.sleep(SILENCE)
-            sys.stdout.write(way.refusal.body(message["id"]).decode() + "\n")
+                continue  # until the client has given up, and says something else or ends the input
+            sys.stdout.write(owed)
+            owed = ""
         else:
             sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+    with suppress(OSError):
+        print(owed, end="", flush=True)

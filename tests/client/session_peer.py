@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
@@ -108,19 +109,28 @@ class SessionPeer:
                 self.event(handler, each)
             else:
                 self.sessions[handler.headers["Mcp-Session-Id"]].put(each)
-        answers = sorted((self.answers.get(timeout=10) for _ in range(3)), key=lambda answer: str(answer["id"]))
+        answers = sorted((self.wait_for_answer(handler) for _ in range(3)), key=lambda answer: str(answer["id"]))
         text = json.dumps([answer.get("result", answer.get("error", {}).get("code")) for answer in answers])
         self.event(handler, json.loads(self.result(message, {"content": [{"type": "text", "text": text}]})))
+
+    def wait_for_answer(self, handler: BaseHTTPRequestHandler) -> dict[str, Any]:
+        """Wait for the client, and keep the connection alive by comments meanwhile, as servers do."""
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            with suppress(queue.Empty):
+                return self.answers.get(timeout=0.05)
+            handler.wfile.write(b": waiting\n\n")
+        raise TimeoutError
 
     def stream(self, handler: BaseHTTPRequestHandler, identity: str | None) -> None:
         waiting = self.sessions.get(identity or "")
         if waiting is None:
             self.send(handler, 404, b"")
             return
+        self.streams += 1  # before the client knows of it
         self.begin(handler)
-        self.streams += 1
         with suppress(OSError, queue.Empty):
-            while (message := waiting.get(timeout=30)) is not None:
+            while (message := waiting.get(timeout=60)) is not None:
                 self.event(handler, message)
 
     @staticmethod

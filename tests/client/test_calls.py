@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mcp_wsgi import Context, Server
+from mcp_wsgi import Server
 from mcp_wsgi.client import Cancel, Client, Progress
 from mcp_wsgi.exceptions import (
     EncodeError,
@@ -27,6 +27,7 @@ from mcp_wsgi.exceptions import (
     RequestTimeoutError,
 )
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.client.times import CallTime, hurry_calls, take_call_time
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 PREFIX = "io.modelcontextprotocol/"
@@ -143,33 +144,22 @@ def test_ids_are_never_used_twice() -> None:
 # Time
 
 
-def slow_server() -> Server:
-    server = Server("slow")
-
-    @server.tool
-    def work(ctx: Context) -> str:
-        for step in range(100):
-            if ctx.cancelled:
-                break
-            ctx.report_progress(step + 1)
-            time.sleep(0.05)
-        return "done"
-
-    return server
-
-
 SLOW = """
-import json, sys, time, threading
+import json, os, sys, threading, time
+lock, given_up, seen = threading.Lock(), set(), []
 def send(message):
-    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+    with lock:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + chr(10))
+        sys.stdout.flush()
 def work(message):
     token = message["params"].get("_meta", {}).get("progressToken")
-    for step in range(60):
+    for step in range(message["params"]["arguments"].get("steps", 1_000_000)):
+        if message["id"] in given_up:
+            return
         if token is not None:
             send({"method": "notifications/progress", "params": {"progressToken": TOKEN(token), "progress": step}})
-        time.sleep(0.05)
+        time.sleep(0.02)
     send({"id": message["id"], "result": {"content": []}})
-seen = []
 for line in sys.stdin:
     message = json.loads(line)
     seen.append(message)
@@ -180,13 +170,22 @@ for line in sys.stdin:
         send({"id": message["id"], "result": {"supportedVersions": ["2026-07-28"], "capabilities": {}}})
     elif method == "tools/call":
         threading.Thread(target=work, args=(message,), daemon=True).start()
+    elif method == "notifications/cancelled":
+        given_up.add(message["params"]["requestId"])
     elif method == "seen":
         send({"id": message["id"], "result": {"seen": seen}})
+os._exit(0)
 """
 
 
 def slow(token: str = "int", **options: Any) -> Client:
+    """Connect a server whose tool has no end, unless it is told after how many reports of progress."""
     return Client([sys.executable, "-c", SLOW.replace("TOKEN", token)], **options)
+
+
+@pytest.fixture
+def call_time(monkeypatch: pytest.MonkeyPatch) -> CallTime:
+    return take_call_time(monkeypatch)
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -200,16 +199,27 @@ def ignore(report: Progress) -> None:
     pass
 
 
-def test_the_longest_time_holds_whatever_silence_is_allowed() -> None:
+def test_the_longest_time_holds_whatever_is_reported(call_time: CallTime) -> None:
+    call_time.before_each = 40
     with slow() as client:
-        assert seconds(lambda: client.call_tool("x", on_progress=ignore, max_timeout=0.5)) < 1.5
-        assert seconds(lambda: client.call_tool("x", max_timeout=0.5)) < 1.5
-        assert seconds(lambda: client.call_tool("x", on_progress=ignore, timeout=0.3, max_timeout=0.5)) < 1.5
-    with slow(max_timeout=0.5) as client:
-        assert seconds(lambda: client.call_tool("x", on_progress=ignore)) < 1.5
-        client.call_tool("x", timeout=10)  # a silence that is longer was meant for this call
-    with slow(timeout=None, max_timeout=0.5) as client:
-        assert seconds(lambda: client.call_tool("x", on_progress=ignore)) < 1.5
+        for options in ({}, {"timeout": 50}):
+            with pytest.raises(RequestTimeoutError, match="longest time"):
+                client.call_tool("x", on_progress=ignore, max_timeout=100, **options)
+    with slow(max_timeout=100) as client:
+        with pytest.raises(RequestTimeoutError, match="longest time"):
+            client.call_tool("x", on_progress=ignore)
+        # A silence that is longer was meant for this call.
+        client.call_tool("x", {"steps": 5}, on_progress=ignore, timeout=1000)
+    with slow(timeout=None, max_timeout=100) as client, pytest.raises(RequestTimeoutError, match="longest time"):
+        client.call_tool("x", on_progress=ignore)
+
+
+def test_the_longest_time_holds_where_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry_calls(monkeypatch)
+    with slow(timeout=10_000) as client:
+        assert seconds(lambda: client.call_tool("x", max_timeout=30)) < 30
+    with slow(timeout=None, max_timeout=30) as client:
+        assert seconds(lambda: client.call_tool("x")) < 30
 
 
 def test_a_long_silence_that_is_allowed_is_not_cut_by_what_nobody_said() -> None:
@@ -221,26 +231,39 @@ def test_a_long_silence_that_is_allowed_is_not_cut_by_what_nobody_said() -> None
 
 
 @pytest.mark.parametrize("token", ["int", "str"])
-def test_progress_extends_the_time_also_where_its_token_came_back_as_text(token: str) -> None:
+def test_progress_extends_the_time_also_where_its_token_came_back_as_text(call_time: CallTime, token: str) -> None:
     reports: list[float] = []
-    with slow(token) as client:
-        client.call_tool("x", timeout=1, on_progress=lambda report: reports.append(report.progress))
-    assert len(reports) == 60
+    call_time.before_each = 40
+    with slow(token, max_timeout=10_000) as client:
+        client.call_tool("x", {"steps": 20}, timeout=60, on_progress=lambda report: reports.append(report.progress))
+    assert len(reports) == 20
+    assert call_time.now == 20 * 40
 
 
 # Giving up
 
 
+def cancel_after(event: threading.Event) -> Cancel:
+    """Give what another thread cancels when this has happened."""
+    cancel = Cancel()
+
+    def work() -> None:
+        assert event.wait(30)
+        cancel.cancel()
+
+    threading.Thread(target=work).start()
+    return cancel
+
+
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
-def test_a_server_on_stdio_is_told_by_message(version: str) -> None:
+def test_a_server_on_stdio_is_told_by_message(call_time: CallTime, version: str) -> None:
     with slow(protocol_version=version) as client:
-        cancel = Cancel()
-        timer = threading.Timer(0.3, cancel.cancel)
-        timer.start()
+        reported = threading.Event()
         with pytest.raises(RequestCancelledError):
-            client.call_tool("x", cancel=cancel)
+            client.call_tool("x", cancel=cancel_after(reported), on_progress=lambda report: reported.set())
+        call_time.before_each = 40
         with pytest.raises(RequestTimeoutError):
-            client.call_tool("x", timeout=0.3)
+            client.call_tool("x", max_timeout=60, on_progress=ignore)
         seen = client.request("seen")["seen"]
     called = [message["id"] for message in seen if message["method"] == "tools/call"]
     told = [message["params"] for message in seen if message["method"] == "notifications/cancelled"]
@@ -255,7 +278,7 @@ def test_the_handshake_is_never_cancelled(sessions: SessionPeer) -> None:
     def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
         sessions.requests.append((message["method"], {}))
         if message["method"] == "initialize":
-            release.wait(5)
+            release.wait(60)
         post(handler, identity, message)
 
     sessions.post = silent  # type: ignore[method-assign]
@@ -267,12 +290,13 @@ def test_the_handshake_is_never_cancelled(sessions: SessionPeer) -> None:
 
 def test_a_modern_server_over_http_is_told_by_nothing_but_the_closed_answer(sessions: SessionPeer) -> None:
     Mirroring(sessions)
-    post, release, seen = sessions.post, threading.Event(), []
+    post, release, called, seen = sessions.post, threading.Event(), threading.Event(), []
 
     def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
         seen.append(message["method"])
         if message["method"] == "tools/call":
-            release.wait(5)
+            called.set()
+            release.wait(60)
         else:
             post(handler, identity, message)
 
@@ -280,11 +304,9 @@ def test_a_modern_server_over_http_is_told_by_nothing_but_the_closed_answer(sess
     with Client(sessions.url, verdicts={}) as client:
         with pytest.raises(RequestTimeoutError):
             client.call_tool("x", {"region": "eu"}, timeout=0.3)
-        cancel = Cancel()
-        timer = threading.Timer(0.2, cancel.cancel)
-        timer.start()
+        called.clear()
         with pytest.raises(RequestCancelledError):
-            client.call_tool("x", {"region": "eu"}, cancel=cancel)
+            client.call_tool("x", {"region": "eu"}, cancel=cancel_after(called))
         release.set()
         client.list_tools()
     assert "notifications/cancelled" not in seen
@@ -512,15 +534,15 @@ def test_a_method_that_no_server_has_is_refused_at_once_the_second_time(sessions
 def test_a_server_that_is_silent_is_asked_with_the_patience_of_the_call(sessions: SessionPeer) -> None:
     Mirroring(sessions)
     release = threading.Event()
-    with Client(sessions.url, verdicts={}) as client:
+    with Client(sessions.url, verdicts={}, probe_timeout=60) as client:
 
         def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
-            release.wait(10)
+            release.wait(300)
             handler.close_connection = True
 
         sessions.post = silent  # type: ignore[method-assign]
         try:
             for _ in range(4):
-                assert seconds(lambda: client.request("x", timeout=0.3)) < 3
+                assert seconds(lambda: client.request("x", timeout=0.3)) < 30
         finally:
             release.set()

@@ -42,6 +42,7 @@ from mcp_wsgi.exceptions import (
     RequestCancelledError,
     ResourceNotFoundError,
 )
+from tests.patience import wait_until
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -76,7 +77,7 @@ def make_server(**options: Any) -> Server:
 
     @server.tool
     def wait(ctx: Context) -> str:
-        end = time.monotonic() + 10
+        end = time.monotonic() + 30
         while not ctx.cancelled and time.monotonic() < end:
             time.sleep(0.005)
         return "waited"
@@ -628,7 +629,7 @@ def test_changes_are_listened_for() -> None:
             assert listener.honoured == {"toolsListChanged": True, "resourceSubscriptions": ["shop://orders/7"]}
             assert listener.next(0.01) is None
             server.notify_tools_changed()
-            change = listener.next(5)
+            change = listener.next(30)
             assert change is not None
             assert change.method == "notifications/tools/list_changed"
             server.notify_resource_updated("shop://orders/7")
@@ -649,7 +650,7 @@ def test_a_listener_is_ended_by_its_client() -> None:
         list(listener)
     assert list(listener) == []
     listener.close()
-    assert not [thread for thread in threading.enumerate() if thread.name == "mcp-client-listen"]
+    wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name == "mcp-client-listen"])
 
 
 def test_a_refused_subscription_is_raised() -> None:

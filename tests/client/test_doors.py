@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +14,7 @@ from mcp_wsgi import InvalidParamsError
 from mcp_wsgi.client import CallResult, Client, ReadResult
 from mcp_wsgi.exceptions import HeaderMismatchError, RequestTimeoutError
 from tests.conformance.serve import DOORS
+from tests.patience import wait_until
 from tests.servers import Running, serve
 
 pytestmark = pytest.mark.servers
@@ -27,7 +27,7 @@ CALLS = 20
 @pytest.fixture(scope="module", params=DOORS)
 def door(request: pytest.FixtureRequest) -> Iterator[Running]:
     factory, is_asgi = DOORS[request.param]
-    target = f"tests.conformance.serve:{factory}"
+    target = f"tests.client.doors:{factory}"
     kind, options = ("uvicorn", ["--factory"]) if is_asgi else ("gunicorn-gthread", [])
     with serve(kind, target if is_asgi else f"{target}()", threads=32, options=options) as running:
         yield running
@@ -78,7 +78,7 @@ def test_the_era_is_found_and_progress_logs_and_questions_come(door: Running) ->
 def test_changes_are_heard(door: Running) -> None:
     with Client(door.url + "/mcp") as client, client.listen(tools_list_changed=True) as changes:
         client.call_tool("test_trigger_tool_change")
-        change = changes.next(10)
+        change = changes.next(30)
         assert change is not None
         assert change.method == "notifications/tools/list_changed"
 
@@ -125,26 +125,17 @@ def test_fifty_threads_share_a_client_over_http_without_a_mix_up() -> None:
         server.assert_clean()
 
 
-def settled(count: Callable[[], int], before: int) -> int:
-    end = time.monotonic() + 10
-    while count() > before and time.monotonic() < end:
-        time.sleep(0.02)
-    return count()
-
-
 def test_fifty_threads_share_a_client_over_stdio_without_a_mix_up() -> None:
     there = set(threading.enumerate())
     program = "from mcp_wsgi.stdio import serve_stdio; from tests.apps.interop import server; serve_stdio(server)"
     with Client([sys.executable, "-c", program], verdicts={}) as client:
         many(client)
-    assert settled(lambda: sum(thread not in there for thread in threading.enumerate()), 0) == 0
+    wait_until(lambda: set(threading.enumerate()) <= there)
 
 
 @pytest.mark.parametrize("version", [MODERN, LEGACY])
 def test_a_call_that_takes_too_long_is_given_up(door: Running, version: str) -> None:
     with Client(door.url + "/mcp", protocol_version=version) as client:
-        start = time.monotonic()
         with pytest.raises(RequestTimeoutError):
-            client.call_tool("test_tool_with_progress", timeout=0.01)
-        assert time.monotonic() - start < 5
+            client.call_tool("take_some_time", timeout=0.1)
         assert text_of(client.call_tool("test_simple_text"))

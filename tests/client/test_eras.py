@@ -20,13 +20,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from mcp_wsgi.client import Client
 from mcp_wsgi.exceptions import ClientError, MCPError, TransportError
-from tests.client.peers import LEGACY, MODERN, PROGRAM, Fault, Refusal, Way, http_peer
+from mcp_wsgi.transport.base import Deadline, Exchange, Message
+from tests.client.peers import LEGACY, MODERN, PROGRAM, Fault, Refusal, Way, answer_to, http_peer
 
 # Servers that are silent cost time in every example.
 pytestmark = pytest.mark.timeout(600)
 
-PROBE_SECONDS = 0.4
-CALL_SECONDS = 1.2  # less than a silent server is silent, and much for any other
+SOON = 0.1  # when a client gives up on what a server never answers
+PATIENCE = 30.0  # for all that is answered, however busy the machine is
 CODES = (-32600, -32601, -32602, -32603, -32700, -32000, -32001, -32002, 0)
 
 errors = st.builds(
@@ -81,9 +82,27 @@ class Eras(RuleBasedStateMachine):
         raise NotImplementedError
 
     def client(self, **options: Any) -> Client:
-        client = self.make(verdicts=self.verdicts, probe_timeout=PROBE_SECONDS, timeout=CALL_SECONDS, **options)
+        client = self.make(verdicts=self.verdicts, probe_timeout=PATIENCE, timeout=PATIENCE, **options)
+        self.hurry(client)
         self.clients.append(client)
         return client
+
+    def hurry(self, client: Client) -> None:
+        """Let a client wait for a short time only where the server is silent."""
+        transport = client._session.transports[0]
+        ask = transport.request
+
+        def request(message: Message, exchange: Exchange) -> Message:
+            if self.meets_silence(message):
+                exchange.deadline = Deadline(SOON)
+            return ask(message, exchange)
+
+        transport.request = request  # type: ignore[method-assign]
+
+    def meets_silence(self, message: Message) -> bool:
+        way = self.way
+        is_silent = way.refusal.silent or way.refusal.late or way.dies == "handshake"
+        return is_silent and way.dies != "probe" and answer_to(way, message) is None
 
     @precondition(lambda self: len(self.clients) < 4)
     @rule()
@@ -126,7 +145,8 @@ class Eras(RuleBasedStateMachine):
     @rule(version=st.sampled_from([MODERN, LEGACY, "2025-06-18"]))
     def a_client_that_speaks_one_version_only(self, version: str) -> None:
         before = dict(self.verdicts)
-        one = self.make(verdicts=self.verdicts, protocol_version=version, timeout=3, probe_timeout=PROBE_SECONDS)
+        one = self.make(verdicts=self.verdicts, protocol_version=version, timeout=PATIENCE, probe_timeout=PATIENCE)
+        self.hurry(one)
         try:
             found = one.list_tools()
         except (MCPError, ClientError):
@@ -169,6 +189,9 @@ class HTTPEras(Eras):
 
     def make(self, **options: Any) -> Client:
         return Client(self.peer.url, **options)
+
+    def meets_silence(self, message: Message) -> bool:
+        return not self.peer.faults and super().meets_silence(message)
 
     @rule(way=ways(http_refusals, []))
     def the_server_becomes_another_one(self, way: Way) -> None:

@@ -63,7 +63,7 @@ class ModernPeer:
         if self.acknowledges:
             honoured = {"notifications": message["params"]["notifications"]}
             self.event(handler, message, {"method": "notifications/subscriptions/acknowledged", "params": honoured})
-        while (due := self.due.get(timeout=20)) is not None:
+        while (due := self.due.get(timeout=60)) is not None:
             if "method" in due:
                 self.event(handler, message, due)
             else:
@@ -105,7 +105,7 @@ def test_a_stream_that_breaks_off_is_an_error_after_what_came_before(modern: Mod
         assert client.call_tool("x").content == ()
         with client.listen(tools_list_changed=True) as again:
             modern.due.put({"method": TOOLS})
-            assert again.next(5) is not None
+            assert again.next(30) is not None
 
 
 def test_a_server_that_ends_a_subscription_ends_the_iteration(modern: ModernPeer) -> None:
@@ -119,13 +119,13 @@ def test_an_error_that_ends_a_subscription_is_raised(modern: ModernPeer) -> None
     with Client(modern.peer.url, verdicts={}) as client, client.listen(tools_list_changed=True) as listener:
         modern.due.put({"error": {"code": -32603, "message": "No"}})
         with pytest.raises(InternalError):
-            listener.next(5)
+            listener.next(30)
 
 
 def test_closing_ends_the_stream_and_sends_nothing(modern: ModernPeer) -> None:
     with Client(modern.peer.url, verdicts={}) as client:
         client.listen(tools_list_changed=True).close()
-        assert threads() == []
+        wait_until(lambda: not threads())
         client.call_tool("x")
     assert "notifications/cancelled" not in modern.methods()
 
@@ -135,7 +135,7 @@ def test_an_acknowledgement_is_waited_for(modern: ModernPeer) -> None:
     with Client(modern.peer.url, verdicts={}) as client:
         with pytest.raises(RequestTimeoutError, match="acknowledged"):
             client.listen(tools_list_changed=True, timeout=0.3)
-        assert threads() == []
+        wait_until(lambda: not threads())
 
 
 def test_a_subscription_that_ends_at_once_is_an_error(modern: ModernPeer) -> None:
@@ -150,7 +150,7 @@ def test_a_change_without_an_acknowledgement_will_do(modern: ModernPeer) -> None
     modern.due.put({"method": "notifications/other"})
     modern.due.put({"method": TOOLS})
     with Client(modern.peer.url, verdicts={}) as client, client.listen(tools_list_changed=True) as listener:
-        assert listener.next(5) is not None
+        assert listener.next(30) is not None
 
 
 def test_a_server_that_has_become_a_legacy_one_is_listened_to_as_such(modern: ModernPeer) -> None:
@@ -161,7 +161,7 @@ def test_a_server_that_has_become_a_legacy_one_is_listened_to_as_such(modern: Mo
             assert client.era == "legacy"
             wait_until(lambda: modern.peer.streams == 1)
             modern.peer.tell(TOOLS)
-            change = listener.next(5)
+            change = listener.next(30)
             assert change is not None
 
 
@@ -206,7 +206,7 @@ def test_the_time_to_subscribe_is_the_callers(sessions: SessionPeer) -> None:
 
     def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
         if message["method"] == "resources/subscribe":
-            release.wait(5)
+            release.wait(60)
         with suppress(OSError):
             post(handler, identity, message)
 
@@ -215,8 +215,8 @@ def test_the_time_to_subscribe_is_the_callers(sessions: SessionPeer) -> None:
         start = time.monotonic()
         with pytest.raises(RequestTimeoutError):
             client.listen(resources=["x://a"], timeout=0.3)
+        assert time.monotonic() - start < 30  # the client's own patience is a minute
         release.set()
-        assert time.monotonic() - start < 3
 
 
 def test_what_a_new_session_refuses_is_logged(sessions: SessionPeer, caplog: pytest.LogCaptureFixture) -> None:
@@ -248,10 +248,10 @@ def test_one_stream_is_opened_for_many(sessions: SessionPeer) -> None:
         for thread in work:
             thread.start()
         for thread in work:
-            thread.join(10)
+            thread.join(30)
         wait_until(lambda: sessions.streams == 1)
         sessions.tell(TOOLS)
-        assert all(listener.next(5) is not None for listener in found)
+        assert all(listener.next(30) is not None for listener in found)
         assert sessions.streams == 1
 
 
@@ -329,7 +329,7 @@ def test_a_client_closed_while_listeners_are_opened_ends_them_all() -> None:
             thread.start()
         client.close()
         for thread in work_threads:
-            thread.join(5)
+            thread.join(30)
             assert not thread.is_alive()
         assert len(ended) == 5
-    wait_until(lambda: threads() == [])
+    wait_until(lambda: not threads())

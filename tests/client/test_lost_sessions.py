@@ -12,6 +12,7 @@ from mcp_wsgi import InvalidRequestError, MCPError
 from mcp_wsgi.client import Client
 from mcp_wsgi.exceptions import TransportError
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.patience import wait_until
 
 
 class Forgetful:
@@ -80,15 +81,15 @@ def test_who_listens_in_a_session_that_is_lost_is_told_and_can_listen_again() ->
     with session_peer() as peer, Client(peer.url, verdicts={}) as client:
         with client.listen(tools_list_changed=True) as listener:
             peer.tell("notifications/tools/list_changed")
-            change = listener.next(10)
+            change = listener.next(30)
             assert change is not None
             peer.forget_sessions()
             with pytest.raises(TransportError):
-                listener.next(10)
+                listener.next(30)
         with client.listen(tools_list_changed=True) as listener:
-            assert (peer.made, peer.streams) == (2, 2)
+            wait_until(lambda: (peer.made, peer.streams) == (2, 2))
             peer.tell("notifications/tools/list_changed")
-            assert listener.next(10) == change
+            assert listener.next(30) == change
 
 
 def test_who_listens_at_a_server_without_such_a_stream_waits() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -37,7 +36,7 @@ def at_once(count: int, work: Callable[[], Any]) -> list[Any]:
     gate = threading.Barrier(count)
 
     def wait_and_work(_: int) -> Any:
-        gate.wait(10)
+        gate.wait(30)
         return work()
 
     with ThreadPoolExecutor(count) as pool:
@@ -104,13 +103,13 @@ def test_threads_that_call_while_the_server_changes_all_the_time(peer: HTTPPeer)
             thread.start()
         for change in range(6):
             peer.become(LEGACY if change % 2 else MODERN)
-            time.sleep(0.4)
+            enough = len(done) + 50
+            wait_until(lambda enough=enough: len(done) >= enough, 30)
         stop.set()
         for thread in threads:
-            thread.join(10)
+            thread.join(30)
             assert not thread.is_alive()
         assert client.list_tools()[0].name == "now"
-    assert len(done) > 50
     assert len(faults) < len(done) / 4
 
 
@@ -150,7 +149,7 @@ def test_who_listens_is_told_when_the_server_becomes_a_modern_one(sessions: Sess
         client.call_tool("which")
         assert client.era == "modern"
         with pytest.raises(ClientError, match="has ended"):
-            listener.next(5)
+            listener.next(30)
         wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name == "mcp_wsgi inbox"])
 
 
@@ -170,7 +169,7 @@ def test_who_listens_is_told_when_no_other_session_can_be_had(sessions: SessionP
         with pytest.raises(ClientError):
             client.call_tool("which")
         with pytest.raises(ClientError, match="has ended"):
-            listener.next(5)
+            listener.next(30)
         sessions.post = post  # type: ignore[method-assign]
         assert client.call_tool("which").text == "session-2"
 
@@ -178,6 +177,7 @@ def test_who_listens_is_told_when_no_other_session_can_be_had(sessions: SessionP
 def test_the_stream_of_a_session_is_that_of_the_newest(sessions: SessionPeer) -> None:
     """A refusal that leads to another session moves what is heard to it too."""
     with Client(sessions.url, verdicts={}) as client, client.listen(resources=["x://a"]) as listener:
+        wait_until(lambda: sessions.streams == 1)
         post = sessions.post
 
         def refusing_once(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
@@ -191,25 +191,26 @@ def test_the_stream_of_a_session_is_that_of_the_newest(sessions: SessionPeer) ->
         del sessions.sessions["session-1"]
         wait_until(lambda: sessions.streams == 2)
         sessions.tell("notifications/resources/updated", uri="x://a")
-        change = listener.next(5)
+        change = listener.next(30)
         assert change is not None
         assert change.uri == "x://a"
 
 
-def test_leaving_a_server_that_is_silent_does_not_take_long(sessions: SessionPeer, monkeypatch: Any) -> None:
+def test_leaving_a_server_that_is_silent_waits_for_one_answer_only(sessions: SessionPeer, monkeypatch: Any) -> None:
     monkeypatch.setattr("mcp_wsgi.client.changes.POST_SECONDS", 0.3)
-    release = threading.Event()
+    release, told = threading.Event(), []
     with Client(sessions.url, verdicts={}) as client:
         listener = client.listen(resources=[f"x://{number}" for number in range(20)])
         post = sessions.post
 
         def silent(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
             if message.get("method") == "resources/unsubscribe":
-                release.wait(10)
+                told.append(message)
+                release.wait(60)
             post(handler, identity, message)
 
         sessions.post = silent  # type: ignore[method-assign]
-        start = time.monotonic()
         listener.close()
-        assert time.monotonic() - start < 2
+        client.list_tools()
+        assert len(told) <= 1
         release.set()

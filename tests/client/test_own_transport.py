@@ -122,13 +122,13 @@ def test_an_answer_that_is_not_taken_is_logged(caplog: pytest.LogCaptureFixture,
     caplog.set_level(logging.INFO)
     wire = Wire(LEGACY)
     with Client(wire) as client:
-        assert wire.posted.get(timeout=5)["method"] == "notifications/initialized"
+        assert wire.posted.get(timeout=30)["method"] == "notifications/initialized"
         wire.is_broken, wire.before = broken, [question(7), question(8, "roots/list")]
         client.call_tool("x")
     assert ("did not take an answer: It is broken" in caplog.text) is broken
     if not broken:
-        assert wire.posted.get() == {"jsonrpc": "2.0", "id": 7, "result": {}}
-        refusal = wire.posted.get()
+        assert wire.posted.get(timeout=30) == {"jsonrpc": "2.0", "id": 7, "result": {}}
+        refusal = wire.posted.get(timeout=30)
         assert (refusal["id"], refusal["error"]["code"]) == (8, -32601)
 
 
@@ -136,19 +136,19 @@ def test_questions_beyond_those_that_can_be_answered_are_refused() -> None:
     go = threading.Event()
 
     def think(asked: Any) -> dict[str, Any]:
-        go.wait(10)
+        go.wait(60)
         return {}
 
     wire = Wire(LEGACY)
     with Client(wire, elicit=think) as client:
-        wire.posted.get(timeout=5)
+        wire.posted.get(timeout=30)
         form = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
         for number in range(9):
             wire.inbox({**question(number, "elicitation/create"), "params": form})
-        refusal = wire.posted.get(timeout=5)
+        refusal = wire.posted.get(timeout=30)
         assert (refusal["id"], refusal["error"]["message"]) == (8, "The client answers other questions")
         go.set()
-        answers = [wire.posted.get(timeout=5) for _ in range(8)]
+        answers = [wire.posted.get(timeout=30) for _ in range(8)]
         assert {answer["result"]["action"] for answer in answers} == {"accept"}
         assert client.era == "legacy"
 

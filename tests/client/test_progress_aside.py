@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from mcp_wsgi.client import Client, Progress
 from tests.client import session_peer as peers
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.client.times import take_call_time
+from tests.patience import wait_until
 
 
 @pytest.fixture
@@ -28,15 +31,20 @@ def peer(monkeypatch: pytest.MonkeyPatch, go_on: threading.Event) -> Iterator[Se
         post = peer.post
 
         def reporting(handler: Any, identity: str | None, message: dict[str, Any]) -> None:
-            if message.get("method") == "tools/call":
+            if message.get("method") == "tools/call" and identity is not None:
+                peer.begin(handler)
                 token = message["params"].get("_meta", {}).get("progressToken")
                 peer.tell("notifications/progress", progressToken=token)
                 peer.tell("notifications/progress", progressToken="another", progress=7)
                 peer.tell("notifications/progress", progressToken=4711, progress=7)
-                for step in range(1, 50):
-                    peer.tell("notifications/progress", progressToken=token, progress=step, total=50)
-                    if go_on.wait(0.2):
+                for step in range(1, 1_000):
+                    peer.tell("notifications/progress", progressToken=token, progress=step, total=1_000)
+                    handler.wfile.write(b": working\n\n")  # no message, and no progress
+                    if go_on.wait(0.05):
                         break
+                result = {"content": [{"type": "text", "text": identity}]}
+                peer.event(handler, json.loads(peer.result(message, result)))
+                return
             post(handler, identity, message)
 
         peer.post = reporting  # type: ignore[method-assign]
@@ -53,7 +61,11 @@ def test_it_reaches_the_call(peer: SessionPeer, go_on: threading.Event) -> None:
     others: list[dict[str, Any]] = []
     with Client(peer.url, verdicts={}, on_notification=others.append) as client:
         assert client.call_tool("which", on_progress=take).text == "session-1"
-    assert [(report.progress, report.total) for report in reports] == [(1, 50)]
+    # The server may have said more before it was told to go on.
+    assert [(report.progress, report.total) for report in reports] == [
+        (step, 1_000) for step in range(1, len(reports) + 1)
+    ]
+    assert reports
     assert all(other["params"]["progress"] == 7 for other in others)
 
 
@@ -63,17 +75,23 @@ def test_it_is_listened_for_only_where_it_is_wanted(peer: SessionPeer, go_on: th
         client.call_tool("which")
         assert peer.streams == 0
         client.call_tool("which", on_progress=lambda report: None)
+        wait_until(lambda: peer.streams == 1)
         client.call_tool("which", on_progress=lambda report: None)
         assert peer.streams == 1
 
 
-def test_it_extends_the_time(peer: SessionPeer, go_on: threading.Event) -> None:
+def test_it_extends_the_time(peer: SessionPeer, go_on: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    call_time = take_call_time(monkeypatch)
+    call_time.before_each = 40
+
     def take(report: Progress) -> None:
         if report.progress == 6:
             go_on.set()
+            call_time.before_each = 0
 
     with Client(peer.url, verdicts={}) as client:
-        assert client.call_tool("which", timeout=0.7, on_progress=take).text == "session-1"
+        assert client.call_tool("which", timeout=60, on_progress=take).text == "session-1"
+    assert call_time.now > 6 * 40
 
 
 def test_what_the_callback_raises_ends_the_call(peer: SessionPeer) -> None:

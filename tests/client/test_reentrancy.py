@@ -22,6 +22,7 @@ from mcp_wsgi.exceptions import (
     SessionExpiredError,
 )
 from tests.client.session_peer import SessionPeer, session_peer
+from tests.client.times import CallTime, take_call_time
 from tests.patience import wait_until
 
 LEGACY = "2025-11-25"
@@ -99,7 +100,7 @@ def test_callbacks_call_the_client_over_stdio(version: str) -> None:
         call()
         return {}
 
-    options: dict[str, Any] = {"elicit": answer, "on_log": call, "log_level": "info", "timeout": 10}
+    options: dict[str, Any] = {"elicit": answer, "on_log": call, "log_level": "info", "timeout": 60}
     with stdio(protocol_version=version, **options) as client:
         assert client.call_tool("work", on_progress=call).text == "done"
         wait_until(lambda: len(got) == 2)
@@ -115,7 +116,7 @@ def test_callbacks_call_the_client_over_http(peer: SessionPeer) -> None:
         got.append(client.call_tool("which").text)
         return {}
 
-    with Client(peer.url, verdicts={}, elicit=answer, on_notification=answer, timeout=10) as client:
+    with Client(peer.url, verdicts={}, elicit=answer, on_notification=answer) as client:
         for own_stream in (True, False):
             client.call_tool("ask", {"own_stream": own_stream})
         wait_until(lambda: peer.streams == 1)
@@ -133,11 +134,11 @@ def test_a_server_is_answered_while_the_handshake_goes_on() -> None:
 
     start = time.monotonic()
     options: dict[str, Any] = {"elicit": lambda question: {}, "on_log": take}
-    client = Client([sys.executable, "-c", ASKING], protocol_version=LEGACY, timeout=8, **options)
+    client = Client([sys.executable, "-c", ASKING], protocol_version=LEGACY, **options)
     with client:
         assert client.call_tool("x").text == "accept"
         wait_until(lambda: got == ["hello"])
-    assert time.monotonic() - start < 6
+    assert time.monotonic() - start < 30  # nobody has waited for the other one until its patience ended
 
 
 def test_a_server_that_asks_on_the_stream_of_the_handshake_is_answered(peer: SessionPeer) -> None:
@@ -157,7 +158,7 @@ def test_a_server_that_asks_on_the_stream_of_the_handshake_is_answered(peer: Ses
         handler.close_connection = True
         peer.event(handler, {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info"}})
         peer.event(handler, {"jsonrpc": "2.0", "id": "early", "method": "ping"})
-        answer = peer.answers.get(timeout=5)
+        answer = peer.answers.get(timeout=30)
         assert answer == {"jsonrpc": "2.0", "id": "early", "result": {}}
         result = {"protocolVersion": LEGACY, "capabilities": {}}
         peer.event(handler, json.loads(peer.result(message, result)))
@@ -168,7 +169,7 @@ def test_a_server_that_asks_on_the_stream_of_the_handshake_is_answered(peer: Ses
     def take(log: Any) -> None:
         got.append(client.era)
 
-    client = Client(peer.url, verdicts={}, on_log=take, timeout=8)
+    client = Client(peer.url, verdicts={}, on_log=take)
     with client:
         assert client.era == "legacy"
         wait_until(lambda: got == ["legacy"])
@@ -180,6 +181,9 @@ class Reporting:
 
     def __init__(self, peer: SessionPeer) -> None:
         self.peer, self._post, self.calls = peer, peer.post, 0
+        #: What the tool waits for between its report and its result.
+        self.go_on = threading.Event()
+        self.go_on.set()
         peer.post = self.post  # type: ignore[method-assign]
 
     def post(self, handler: Any, identity: str | None, message: dict[str, Any]) -> None:
@@ -191,7 +195,7 @@ class Reporting:
         token = message["params"]["_meta"]["progressToken"]
         report = {"progressToken": token, "progress": 1}
         self.peer.event(handler, {"jsonrpc": "2.0", "method": "notifications/progress", "params": report})
-        time.sleep(0.2)
+        self.go_on.wait(60)
         self.peer.event(handler, json.loads(self.peer.result(message, {"content": []})))
 
 
@@ -224,10 +228,21 @@ def test_what_a_callback_raises_keeps_its_cause(peer: SessionPeer) -> None:
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_a_slow_callback_is_no_silence_of_the_server(peer: SessionPeer) -> None:
-    Reporting(peer)
+@pytest.fixture
+def call_time(monkeypatch: pytest.MonkeyPatch) -> CallTime:
+    return take_call_time(monkeypatch)
+
+
+def test_a_slow_callback_is_no_silence_of_the_server(peer: SessionPeer, call_time: CallTime) -> None:
+    reporting = Reporting(peer)
+    reporting.go_on.clear()
+
+    def take(report: Any) -> None:
+        call_time.now += 100
+        reporting.go_on.set()
+
     with Client(peer.url, verdicts={}) as client:
-        client.call_tool("x", on_progress=lambda report: time.sleep(0.6), timeout=0.5)
+        client.call_tool("x", on_progress=take, timeout=60)
 
 
 def test_an_answer_that_cannot_be_delivered_does_not_repeat_the_call(peer: SessionPeer) -> None:
@@ -244,7 +259,6 @@ def test_an_answer_that_cannot_be_delivered_does_not_repeat_the_call(peer: Sessi
         calls.append(message)
         peer.begin(handler)
         peer.event(handler, {"jsonrpc": "2.0", "id": 1, "method": "ping"})
-        time.sleep(0.2)
         peer.event(handler, json.loads(peer.result(message, {"content": []})))
 
     peer.post = lost  # type: ignore[method-assign]
@@ -254,23 +268,29 @@ def test_an_answer_that_cannot_be_delivered_does_not_repeat_the_call(peer: Sessi
 
 
 @pytest.mark.parametrize("own_stream", [True, False])
-def test_a_person_may_think_longer_than_a_server_may_be_silent(peer: SessionPeer, own_stream: bool) -> None:
+def test_a_person_may_think_longer_than_a_server_may_be_silent(
+    peer: SessionPeer, own_stream: bool, call_time: CallTime
+) -> None:
     def answer(question: Any) -> dict[str, Any]:
-        time.sleep(1.2)
+        if own_stream:  # the thread that waits for the server is this one
+            call_time.now += 100
+        else:
+            call_time.spend(100)
         return {}
 
-    with Client(peer.url, verdicts={}, elicit=answer, timeout=1) as client:
+    with Client(peer.url, verdicts={}, elicit=answer, timeout=60) as client:
         client.call_tool("ask", {"own_stream": own_stream})
 
 
-def test_a_person_may_think_on_stdio_too() -> None:
+def test_a_person_may_think_on_stdio_too(call_time: CallTime) -> None:
     def answer(question: Any) -> dict[str, Any]:
-        time.sleep(1.5)
+        call_time.spend(100)
         return {}
 
+    call_time.look_every = 0.05
     options: dict[str, Any] = {"elicit": answer, "protocol_version": LEGACY}
     with Client([sys.executable, "-c", ASKING], **options) as client:
-        assert client.call_tool("x", timeout=1, max_timeout=1).text == "accept"
+        assert client.call_tool("x", timeout=60, max_timeout=60).text == "accept"
 
 
 @pytest.mark.parametrize("callback", ["on_log", "on_notification"])
@@ -302,7 +322,7 @@ def test_a_failing_callback_does_not_end_a_listener(caplog: pytest.LogCaptureFix
 
     with Client(server, on_notification=fail) as client, client.listen(tools_list_changed=True) as listener:
         server.notify_tools_changed()
-        assert listener.next(5) is not None
+        assert listener.next(30) is not None
         wait_until(lambda: "the callback's own fault" in caplog.text)
         assert not listener.closed
 
@@ -324,8 +344,10 @@ def test_a_callback_that_exits_its_thread_does_not_silence_the_client(peer: Sess
 
 
 def test_a_client_is_closed_by_its_own_callback(peer: SessionPeer) -> None:
-    Reporting(peer)
+    reporting = Reporting(peer)
+    reporting.go_on.clear()
     client = Client(peer.url, verdicts={})
     with pytest.raises(ClientError):
         client.call_tool("x", on_progress=lambda report: client.close())
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("mcp")]
+    reporting.go_on.set()
+    wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name.startswith("mcp")])

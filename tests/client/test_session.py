@@ -155,18 +155,18 @@ def test_what_another_thread_had_locked_is_free_in_a_forked_process(sessions: Se
         for lock in held:
             lock.acquire()
         taken.set()
-        go.wait(20)
+        go.wait(60)
         for lock in held:
             lock.release()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert taken.wait(5)
+    assert taken.wait(30)
     forks._after_fork()
     assert client.call_tool("which").text == "session-2"
     assert client.list_tools() == ()
     with pytest.raises(TransportError, match="forked process"):
-        listener.next(5)
+        listener.next(30)
     listener.close()
     client.close()
     go.set()
@@ -237,7 +237,7 @@ def test_a_message_waits_where_no_thread_can_be_started(
     receive: Callable[[Any], None] = got.append
     inbox._receive = lambda message: (receive(message), done.set() if message is last else None)  # type: ignore[func-returns-value]
     inbox.put(last)
-    assert done.wait(5)
+    assert done.wait(30)
     assert (got, refused) == ([notice, last], [question])
     inbox.close()
 

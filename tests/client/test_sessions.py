@@ -30,7 +30,7 @@ def test_a_session_is_sent_back_and_ended(peer: SessionPeer) -> None:
         assert (client.era, client.protocol_version, client.instructions) == ("legacy", "2025-11-25", "old")
         assert text_of(client.call_tool("which")) == "session-1"
     assert peer.methods() == ["notifications/initialized", "tools/call"]
-    assert peer.ended == ["session-1"]
+    wait_until(lambda: peer.ended == ["session-1"])
     assert peer.headers[-1]["mcp-protocol-version"] == "2025-11-25"
 
 
@@ -87,7 +87,7 @@ def test_changes_of_a_legacy_server_are_listened_for(peer: SessionPeer) -> None:
             peer.tell("notifications/tools/list_changed")
             peer.tell("notifications/resources/updated", uri="x://a")
             peer.tell("notifications/other")
-            changes = [listener.next(10), listener.next(10)]
+            changes = [listener.next(30), listener.next(30)]
             assert [(each.method, each.uri) for each in changes if each is not None] == [
                 ("notifications/tools/list_changed", None),
                 ("notifications/resources/updated", "x://a"),
@@ -100,12 +100,13 @@ def test_changes_of_a_legacy_server_are_listened_for(peer: SessionPeer) -> None:
 
 def test_subscriptions_outlive_the_session(peer: SessionPeer) -> None:
     with Client(peer.url, verdicts={}) as client, client.listen(resources=["x://a"]) as listener:
+        wait_until(lambda: peer.streams == 1)
         peer.forget_sessions()
         client.call_tool("which")
         assert [params["uri"] for method, params in peer.requests if method == "resources/subscribe"] == ["x://a"] * 2
         wait_until(lambda: peer.streams == 2)
         peer.tell("notifications/resources/updated", uri="x://a")
-        change = listener.next(10)
+        change = listener.next(30)
         assert change is not None
         assert change.uri == "x://a"
 
