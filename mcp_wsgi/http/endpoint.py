@@ -103,7 +103,8 @@ class Endpoint:
         self._wrap = wrap
         self._streams = streams
         self.policy = policy if policy is not None else HTTPPolicy()
-        self._any_host = self.policy.allowed_hosts is None
+        # A policy of an application's own may refuse hosts by rules of its own.
+        self._any_host = type(self.policy) is HTTPPolicy and self.policy.allowed_hosts is None
         self._without_origin = self.policy.cors_headers(None)
         self._auth = check_auth(auth)
         self._auth_is_async = callable(self._auth) and is_coroutine_callable(self._auth)

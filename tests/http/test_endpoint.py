@@ -25,6 +25,7 @@ from mcp_wsgi import (
 from mcp_wsgi.http import unread
 from mcp_wsgi.http.endpoint import Endpoint, not_found
 from mcp_wsgi.http.messages import BodyError, HTTPRequest, HTTPResponse
+from mcp_wsgi.http.policy import HTTPPolicy
 from mcp_wsgi.protocol.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from mcp_wsgi.protocol.sse import EventDecoder
 from tests.http.support import (
@@ -266,6 +267,16 @@ def test_browser_clients_are_let_in_by_name(origin: str) -> None:
 def test_any_host_is_answered_unless_hosts_are_named(host: str) -> None:
     # B10: a default of loopback answers 421 to everything behind a proxy.
     assert ask(make_endpoint(), message("ping"), [*LEGACY_HEADERS, ("host", host)]).status == 200
+
+
+def test_a_policy_of_ones_own_is_asked_about_every_host() -> None:
+    class Tenants(HTTPPolicy):
+        def allows_host(self, host: str | None) -> bool:
+            return host == "one.example"
+
+    endpoint = Endpoint(make_server(), auth=public, policy=Tenants())
+    for host, status in (("one.example", 200), ("two.example", 421)):
+        assert ask(endpoint, message("ping"), [*LEGACY_HEADERS, ("host", host)]).status == status
 
 
 # Authentication
