@@ -50,10 +50,13 @@ class Doubts:
             return 400 <= error.status < 500 and error.status not in _NO_QUESTION
         if not connection.modern:
             return error.code in _VERSION_CODES
-        if error.code in _PROOF or error.code not in _RESERVED:
+        if error.code in _PROOF:
             return False
+        # "Any other JSON-RPC error", whatever its code, may be how a legacy server meets what it does not know.
         if not connection.verified or error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
             return True
+        if error.code not in _RESERVED:
+            return False
         # A process does not change its mind; what is behind a URL may be another server by now.
         return connection.transport.kind == "http" and not self._is_settled(method, error.code)
 

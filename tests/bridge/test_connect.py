@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import sys
 import threading
@@ -20,6 +19,7 @@ from mcp_wsgi.client import CallResult, Client
 from mcp_wsgi.exceptions import ClientClosedError, ClientError, RequestTimeoutError, UnauthorizedError
 from mcp_wsgi.protocol.types import Text
 from tests.bridge.support import bridge_threads, closed_port, shop, wait_until, weather
+from tests.client.interrupts import interrupted_when
 from tests.servers import Running, serve
 
 MODERN = "2026-07-28"
@@ -475,12 +475,8 @@ def test_an_interrupt_closes_what_was_opened(tmp_path: Path) -> None:
     begun = tmp_path / "begun"
     silent = [sys.executable, "-c", f"import sys; open({str(begun)!r}, 'w').close(); sys.stdin.read()"]
 
-    def interrupt() -> None:
-        wait_until(begun.exists, 30)  # so long as it has not begun, this thread may not have come to wait for it
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-    threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
+    # So long as it has not begun, this thread may not have come to wait for it.
+    with pytest.raises(KeyboardInterrupt), interrupted_when(begun.exists):
         connect_servers([silent], probe_timeout=60)
     assert bridge_threads() == []
 

@@ -122,8 +122,9 @@ def test_a_server_that_no_longer_lets_us_in_is_told_apart(remote: Running) -> No
 
 def test_a_server_that_takes_too_long_is_told_apart(remote: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     with connect_servers([{"url": f"{remote.url}/mcp", "timeout": 30}], strict=True) as tools:
-        hurry_calls(monkeypatch)
+        allowed = hurry_calls(monkeypatch)
         text, cause = outcome(tools, "wait")
+        assert allowed == [30]
         assert text == "This took too long: the server 'remote'."
         assert isinstance(cause, RequestTimeoutError)
 

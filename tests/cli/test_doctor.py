@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
 import pytest
 
 from mcp_wsgi import HTTPRequest, public
 from mcp_wsgi.cli import main
+from mcp_wsgi.cli.doctor import overall, wellknown
 from mcp_wsgi.cli.doctor.examination import CHECKS, _redirected
 from mcp_wsgi.cli.doctor.findings import Verdict
 from mcp_wsgi.cli.doctor.patient import Patient
@@ -18,31 +17,16 @@ from mcp_wsgi.cli.doctor.web import is_loopback
 from mcp_wsgi.wsgi import WSGIApp
 from tests.cli import bad_server
 from tests.cli.bad_server import FAULTS, WORST, running, serving
+from tests.cli.examining import PATIENCE, examine
 from tests.cli.terminal import terminal
 from tests.cli.test_serving import status_of
 
 OK, NOTE, SOME, BROKEN, SKIPPED = Verdict.OK, Verdict.NOTE, Verdict.SOME, Verdict.BROKEN, Verdict.SKIPPED
 
-#: How long an answer may take here, in seconds: the doctor tells servers off that take longer than a busy machine may.
-PATIENCE = 60.0
+pytestmark = pytest.mark.usefixtures("patient_doctor")
 
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let only those tests mind how long an answer takes that are about it."""
-    monkeypatch.setattr("mcp_wsgi.cli.doctor.wellknown._SLOW_SECONDS", PATIENCE)
-    monkeypatch.setattr("mcp_wsgi.cli.doctor.overall._SLOW_SECONDS", PATIENCE)
-    monkeypatch.setattr("mcp_wsgi.cli.doctor.overall._TOO_SLOW_SECONDS", PATIENCE)
-
-
-def examine(capsys: pytest.CaptureFixture[str], url: str, *options: str) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Run the doctor; give its status and its findings by name."""
-    status = main(["doctor", url, "--json", "--timeout", f"{PATIENCE}", *options])
-    report = json.loads(capsys.readouterr().out)
-    assert report["url"] == url
-    findings = {finding["check"]: finding for finding in report["findings"]}
-    assert sum(report["counts"].values()) == len(findings) == len(report["findings"])
-    return status, findings
+#: The limits as they are, which tests have more time than.
+LIMITS = (wellknown._SLOW_SECONDS, overall._SLOW_SECONDS, overall._TOO_SLOW_SECONDS)
 
 
 def test_a_good_server_has_nothing_to_change(capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,6 +228,10 @@ def test_a_fault_is_found(
 
 def test_every_fault_of_the_bad_server_is_used() -> None:
     assert {name for faults, *_ in FOUND for name in faults.split()} == set(FAULTS)
+
+
+def test_what_is_slow_is_what_clients_do_not_wait_for() -> None:
+    assert LIMITS == (3.0, 2.0, 8.0)
 
 
 def test_the_slowest_answer_may_be_too_slow(

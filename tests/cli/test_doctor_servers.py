@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -12,26 +11,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mcp_wsgi.cli import main
+from tests.cli.examining import examine
 from tests.conformance.serve import DOORS, command
 from tests.interop.environments import CannotInstall, python_driver
 from tests.servers import ROOT, reserved_port
 
 START_SECONDS = 60.0
-#: How long an answer may take here, in seconds: the doctor tells servers off that take longer than a busy machine may.
-PATIENCE = 60.0
 SDK_SERVER = str(Path(__file__).with_name("sdk_server.py"))
 
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mind what a server answers, and not how long this machine takes for it."""
-    monkeypatch.setattr("mcp_wsgi.cli.doctor.wellknown._SLOW_SECONDS", PATIENCE)
-    monkeypatch.setattr("mcp_wsgi.cli.doctor.overall._SLOW_SECONDS", PATIENCE)
+pytestmark = pytest.mark.usefixtures("patient_doctor")
 
 
 @contextmanager
@@ -71,12 +62,6 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
                 return
         time.sleep(0.05)
     raise AssertionError(f"the server did not start:\n{log.read_text(errors='replace')[-2000:]}")
-
-
-def examine(capsys: pytest.CaptureFixture[str], url: str) -> tuple[int, dict[str, dict[str, Any]]]:
-    status = main(["doctor", url, "--json", "--timeout", f"{PATIENCE}"])
-    findings = json.loads(capsys.readouterr().out)["findings"]
-    return status, {finding["check"]: finding for finding in findings}
 
 
 @pytest.mark.servers

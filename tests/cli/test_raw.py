@@ -317,9 +317,17 @@ def test_an_answer_is_described_in_one_harmless_line(answer: Answer | NoAnswer, 
     assert describe(answer) == told
 
 
-def test_a_server_that_never_answers_is_given_up() -> None:
+def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, send = set(), Wire.send
+
+    def noted(wire: Wire, sent: Sent) -> Answer:
+        given.add(wire.timeout)
+        return send(wire, sent)
+
+    monkeypatch.setattr(Wire, "send", noted)
     with answering(held=True) as (port, _):
         assert main(["doctor", f"http://127.0.0.1:{port}/mcp", "--timeout", "0.2"]) == 3
+    assert given == {0.2}
 
 
 def test_a_server_that_stops_to_answer_is_left_after_a_few_requests(capsys: pytest.CaptureFixture[str]) -> None:

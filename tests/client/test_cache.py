@@ -15,17 +15,10 @@ from mcp_wsgi.client.cache import ResultCache
 from mcp_wsgi.protocol.meta import build_meta
 from tests.client.examples import examples, load
 from tests.client.mutations import mutated
+from tests.clock import Clock
 
 LISTS = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
 METHODS = [*LISTS, "resources/read", "server/discover"]
-
-
-class Clock:
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from mcp_wsgi.client.doubts import SETTLED_SECONDS, UNANSWERED, Doubts, has_lost
 from mcp_wsgi.exceptions import HTTPStatusError, UnauthorizedError
 from mcp_wsgi.transport.http import HTTPTransport
 from mcp_wsgi.transport.memory import MemoryTransport
+from tests.clock import Clock
 
 MODERN = Connection(
     transport=HTTPTransport("http://127.0.0.1:1/mcp"),
@@ -25,14 +26,6 @@ MODERN = Connection(
 LEGACY = replace(MODERN, version="2025-11-25", modern=False)
 REMEMBERED = replace(MODERN, verified=False)
 INSIDE = replace(MODERN, transport=MemoryTransport(print))
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def refusal(code: int) -> MCPError:
@@ -60,7 +53,7 @@ def refusal(code: int) -> MCPError:
         (MODERN, refusal(-32602), True),
         (MODERN, refusal(5), False),
         (REMEMBERED, refusal(-32603), True),
-        (REMEMBERED, refusal(5), False),
+        (REMEMBERED, refusal(5), True),
         (INSIDE, refusal(-32601), False),
         (INSIDE, refusal(-32022), True),
         (replace(INSIDE, verified=False), refusal(-32601), True),

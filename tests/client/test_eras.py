@@ -250,5 +250,24 @@ def machine(kind: type[Eras], share: float, least: int) -> Callable[[], type]:
     return case
 
 
+def test_only_the_question_for_the_era_has_the_time_of_a_probe() -> None:
+    """The machines below hurry clients that meet silence, and so do not see how long these would have waited."""
+    given = []
+    with http_peer() as peer:
+        peer.become(Way(modern=False, legacy=True))
+        client = Client(peer.url, verdicts={}, probe_timeout=40, timeout=50)
+        transport = client._session.transports[0]
+        ask = transport.request
+
+        def request(message: Message, exchange: Exchange) -> Message:
+            given.append((message["method"], exchange.deadline.timeout))
+            return ask(message, exchange)
+
+        transport.request = request  # type: ignore[method-assign]
+        client.list_tools()
+        client.close()
+    assert given == [("server/discover", 40), ("initialize", 50), ("tools/list", 50)]
+
+
 TestHTTPEras = machine(HTTPEras, 0.2, 40)
 TestStdioEras = machine(StdioEras, 0.05, 10)

@@ -19,6 +19,7 @@ import pytest
 from mcp_wsgi import Server
 from mcp_wsgi.client import Client
 from mcp_wsgi.exceptions import ClientClosedError, ClientError, MCPError, TransportError
+from tests.client.interrupts import interrupted_when
 from tests.client.peers import HTTPPeer, Refusal, Way, http_peer
 from tests.client.session_peer import SessionPeer, session_peer
 from tests.patience import wait_until
@@ -263,24 +264,10 @@ def test_closing_ends_a_beginning_at_any_moment(peer: HTTPPeer, moment: float) -
         client.connect()
 
 
-def interrupt_once(happened: Callable[[], object], after: Callable[[], object] = bool) -> threading.Thread:
-    """Interrupt this thread, which must be at work by then, when something has happened; then do something."""
-
-    def work() -> None:
-        wait_until(happened, 30)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        after()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
-
-
 def test_an_interrupt_leaves_a_client_that_can_be_used(peer: HTTPPeer) -> None:
     peer.become(Way(modern=False, legacy=True, refusal=Refusal(code=-32601, late=True)))
     with closing(Client(peer.url, verdicts={}, probe_timeout=60)) as client:
-        interrupt_once(lambda: peer.received)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), interrupted_when(lambda: peer.received):
             client.connect()
         peer.become(Way(modern=True, legacy=False))
         assert client.list_tools()[0].name == "now"
@@ -296,10 +283,26 @@ def test_an_interrupted_listen_leaves_nothing() -> None:
         return server.handle_message(message)
 
     with Client(answer) as client:
-        interrupt_once(asked.is_set, go.set)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), interrupted_when(asked.is_set, go.set):
             client.listen(tools_list_changed=True)
         wait_until(lambda: not threads_of_ours())
+
+
+def test_a_listen_that_is_interrupted_while_its_thread_starts_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, start = Server("heard"), threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "mcp-client-listen":
+            raise KeyboardInterrupt
+
+    with Client(server) as client:
+        client.connect()
+        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            client.listen(tools_list_changed=True)
+        wait_until(lambda: not threads_of_ours())  # one that had not come to subscribe yet does not either
+        assert len(server.bus) == 0
 
 
 def test_a_listener_ends_where_what_signs_its_request_fails(peer: HTTPPeer) -> None:

@@ -59,10 +59,17 @@ def take_call_time(monkeypatch: pytest.MonkeyPatch) -> CallTime:
     return time
 
 
-def hurry_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give calls that begin from now on a hundredth of their time, whoever allows it; connecting has all of its own."""
+def hurry_calls(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """Give calls that begin from now on a hundredth of their time; connecting has all of its own.
+
+    Returns:
+        The silence that each of them would have allowed, in seconds, in their order.
+    """
+    allowed: list[float | None] = []
 
     def hurried(timeout: float | None, maximum: float | None = None) -> Patience:
+        allowed.append(timeout)
         return Patience(*(None if each is None else each * HURRY for each in (timeout, maximum)))
 
     monkeypatch.setattr("mcp_wsgi.client.calls.Patience", hurried)
+    return allowed

@@ -11,14 +11,7 @@ import pytest
 
 from mcp_wsgi import ConfigurationError, InvalidParamsError
 from mcp_wsgi.server.state import StateSigner, request_digest
-
-
-class Clock:
-    def __init__(self, now: float = 1_000_000.9) -> None:
-        self.now = now
-
-    def __call__(self) -> float:
-        return self.now
+from tests.clock import Clock
 
 
 def test_what_was_signed_comes_back() -> None:
@@ -48,7 +41,7 @@ def test_state_is_for_one_request() -> None:
 
 
 def test_state_expires() -> None:
-    clock = Clock()
+    clock = Clock(1_000_000.9)
     signer = StateSigner("p", ["k"], ttl=10, clock=clock)
     state = signer.sign({}, "d")
     for later in (0, 5, 9.9):

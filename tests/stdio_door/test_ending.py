@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from io import BytesIO
@@ -12,6 +13,7 @@ import pytest
 
 from mcp_wsgi import Context, Server
 from mcp_wsgi.stdio import serve_stdio
+from mcp_wsgi.stdio.serving import _Ending
 from tests.modern import message
 from tests.patience import wait_until
 from tests.stdio_door.client import PATIENCE, Client, legacy, serving
@@ -182,6 +184,39 @@ def test_a_client_that_never_reads_does_not_keep_the_server(monkeypatch):
     wait_until(lambda: not [each for each in threading.enumerate() if each.name.startswith("mcp_wsgi stdio")])
     stdin.close()
     stdout.close()
+
+
+def interrupted_at(step, ending):
+    """Note the end of the input, and a second signal before this step of it; say whether it has so many steps."""
+    left = step
+
+    def trace(frame, event, _):
+        nonlocal left
+        if frame.f_code is not _Ending.begin.__code__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                ending.begin(0)  # which is not traced: it runs within what traces
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        ending.begin()
+    finally:
+        sys.settrace(before)
+    return left <= 0
+
+
+def test_a_signal_while_the_end_of_the_input_is_noted_is_not_forgotten():
+    """Its handler runs in the same thread, between any two steps of it."""
+    step = 1
+    while interrupted_at(step, ending := _Ending(10 * PATIENCE)):
+        assert ending.is_late(), f"forgotten at step {step}"
+        step += 1
+    assert step > 10
 
 
 @pytest.mark.parametrize("stream", ["stdin", "stdout"])

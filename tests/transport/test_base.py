@@ -10,7 +10,7 @@ from mcp_wsgi.exceptions import RequestCancelledError, RequestTimeoutError, Tran
 from mcp_wsgi.transport import Deadline, Exchange
 from mcp_wsgi.transport.base import ignore
 from mcp_wsgi.transport.memory import MemoryTransport
-from tests.transport.clock import Clock
+from tests.clock import Clock
 
 
 @pytest.fixture

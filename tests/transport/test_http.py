@@ -22,8 +22,8 @@ from mcp_wsgi.exceptions import (
 )
 from mcp_wsgi.transport import Deadline, Exchange
 from mcp_wsgi.transport.http import HTTPTransport
+from tests.clock import Clock
 from tests.modern import message
-from tests.transport.clock import Clock
 from tests.transport.scripted import (
     Got,
     Peer,

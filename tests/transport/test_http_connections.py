@@ -21,8 +21,8 @@ from mcp_wsgi.transport.http_connections import WatchedAdapter
 from mcp_wsgi.transport.http_names import _Lookup as Lookup
 from mcp_wsgi.transport.http_names import is_loopback
 from mcp_wsgi.transport.watch import Watch, bare_socket
+from tests.clock import Clock
 from tests.modern import message
-from tests.transport.clock import Clock
 from tests.transport.scripted import (
     Got,
     Peer,

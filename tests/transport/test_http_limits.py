@@ -22,11 +22,11 @@ from mcp_wsgi.exceptions import (
     TransportError,
 )
 from mcp_wsgi.transport import Deadline, Exchange
-from mcp_wsgi.transport.http import HTTPTransport
+from mcp_wsgi.transport.http import _FAREWELL, HTTPTransport
 from mcp_wsgi.transport.http_messages import Inflater
+from tests.clock import Clock
 from tests.modern import message
 from tests.patience import least
-from tests.transport.clock import Clock
 from tests.transport.scripted import (
     Got,
     Peer,
@@ -249,6 +249,7 @@ def test_a_close_that_meets_a_black_hole_returns(caplog, monkeypatch):
         else:
             peer.send(json_answer(result(1), headers={"Mcp-Session-Id": "s"}))
 
+    assert _FAREWELL == 2.0  # as it was before these tests began: all of them have more time, and this one has less
     caplog.set_level(logging.DEBUG, "mcp_wsgi.client")
     with scripted(script) as server, no_leaks():
         transport = HTTPTransport(server.url)

@@ -35,7 +35,7 @@ from mcp_wsgi.protocol.meta import SUBSCRIPTION_ID
 from mcp_wsgi.transport import stdio as stdio_module
 from mcp_wsgi.transport.base import Deadline, Exchange
 from mcp_wsgi.transport.stdio import StdioTransport
-from tests.transport.clock import Clock
+from tests.clock import Clock
 from tests.transport.stdio_support import MARK, exchange, is_alive, leaves_nothing, program, request, until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
