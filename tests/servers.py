@@ -215,12 +215,16 @@ def reserved_port() -> Iterator[int]:
 
     A port that is chosen, freed and used later may be another process's by then, as its server's or as the near end of
     a connection. This one stays bound: who binds it by its number with SO_REUSEADDR, as servers do, can listen on it,
-    and the kernel gives it to nobody who leaves the choice to it.
+    and the kernel gives it to nobody who leaves the choice to it. That is so on Linux: elsewhere a second one may not
+    bind it, so there it is freed at once, and somebody else may get it.
     """
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
-        yield holder.getsockname()[1]
+        port = holder.getsockname()[1]
+        if sys.platform != "linux":
+            holder.close()
+        yield port
 
 
 def _start(kind: str, plan: _Plan, log_file: Path, env: Mapping[str, str]) -> Running:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.modern import message
-from tests.patience import ATTEMPTS, least
+from tests.patience import ATTEMPTS, at_best, least
 from tests.servers import ASGI_KINDS, Running, available, serve
-from tests.streaming.client import Stream, call, latency, post, structured, tool
+from tests.streaming.client import Stream, call, latencies, post, structured, tool
 
 pytestmark = pytest.mark.servers
 
@@ -19,7 +19,9 @@ pytestmark = pytest.mark.servers
 def server(request: pytest.FixtureRequest) -> Iterator[Running]:
     if not available(request.param):
         pytest.skip(f"{request.param} is not installed")
-    with serve(request.param, "tests.streaming.apps.asgi_app:application") as running:
+    # A comment is written each fifth of that time, and must not bring a report that was held back in time.
+    env = {"TEST_KEEP_ALIVE": "4"}
+    with serve(request.param, "tests.streaming.apps.asgi_app:application", env=env) as running:
         yield running
 
 
@@ -31,7 +33,7 @@ def test_discovery_and_calls_are_answered(server: Running) -> None:
 
 @pytest.mark.parametrize("name", ["handed_over", "handed_over_async"])
 def test_progress_arrives_while_the_tool_runs(server: Running, name: str) -> None:
-    assert least(lambda: latency(server, name, times=5), 0.3) < 0.3
+    assert max(at_best(lambda: latencies(server, name, times=5), 0.3).values()) < 0.3
 
 
 def test_a_subscription_tells_of_a_change(server: Running) -> None:

@@ -141,7 +141,7 @@ def wait(seconds: float, ctx: Context) -> str:
     return "done"
 
 
-mcp = MCP(server, auth=current_name, policy=HTTPPolicy(keep_alive=1))
+mcp = MCP(server, auth=current_name, policy=HTTPPolicy(keep_alive=float(os.environ.get("SHOP_KEEP_ALIVE", "1"))))
 
 
 def create_app(**config: Any) -> Flask:

@@ -21,7 +21,9 @@ pytestmark = pytest.mark.servers
 SHOP = "tests.apps.flask_shop:application"
 THREADED = ["gunicorn-gthread", "gunicorn-gevent", "waitress", "werkzeug", "uwsgi"]
 LATEST = 0.3
-KEEP_ALIVE = 1.0
+#: A comment is written each fifth of it; like the next report, after a while, it must not bring one that was held back
+#: in time.
+KEEP_ALIVE, WHILE = 4.0, 0.5
 ENDED = r"waiting ended at ([\d.]+)\n"
 
 
@@ -29,7 +31,8 @@ ENDED = r"waiting ended at ([\d.]+)\n"
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     if not available(request.param):
         pytest.skip(f"{request.param} is not installed")
-    with serve(request.param, SHOP, env={"SHOP_FOLDER": str(tmp_path_factory.mktemp("shop"))}) as running:
+    env = {"SHOP_FOLDER": str(tmp_path_factory.mktemp("shop")), "SHOP_KEEP_ALIVE": str(KEEP_ALIVE)}
+    with serve(request.param, SHOP, env=env) as running:
         yield running
         running.assert_clean()
 
@@ -57,7 +60,7 @@ def delays(server: Running) -> dict[str, float]:
     delays: list[float] = []
     got: list[dict[str, Any]] = []
     with Connection(server) as connection:
-        connection.send(post(call("pack", {"steps": 10, "seconds": 0.2}, token="t")))
+        connection.send(post(call("pack", {"steps": 5, "seconds": WHILE}, token="t")))
         start = connection.receive_head()
         assert start.header("content-type") == "text/event-stream"
         rest = b""
@@ -67,8 +70,8 @@ def delays(server: Running) -> dict[str, float]:
                 got.append(message)
                 if "params" in message:
                     delays.append(time.monotonic() - float(message["params"]["message"]))
-    assert len(delays) == 10
-    assert got[-1]["result"]["content"][0]["text"] == "10 packed for ann with 2 orders"
+    assert len(delays) == 5
+    assert got[-1]["result"]["content"][0]["text"] == "5 packed for ann with 2 orders"
     return {str(number): delay for number, delay in enumerate(delays)}
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def test_progress_is_told_while_the_tool_runs(server):
         said.append(found["params"]["progress"])
         other.request(call("has_come", key=key, number=len(said)), Exchange(Deadline(30)))
 
-    key = f"transport-{os.getpid()}"
+    key = uuid.uuid4().hex
     transport, other = HTTPTransport(server.url + "/mcp"), HTTPTransport(server.url + "/mcp")
     answer = transport.request(call("handed_over", 0, key=key, times=5), Exchange(Deadline(30), on_message=tell))
     other.close()
@@ -100,7 +101,7 @@ def test_a_legacy_handshake_is_made(server):
 
 @pytest.mark.servers
 def test_a_tool_learns_that_its_request_was_given_up(server):
-    key = f"transport-{os.getpid()}"
+    key = uuid.uuid4().hex
     begun = threading.Event()
     transport = HTTPTransport(server.url + "/mcp")
     exchange = Exchange(Deadline(60), on_message=lambda _: begun.set())

@@ -14,9 +14,11 @@ from django.http import Http404
 
 from mcp_wsgi import Context, InputRequired, Server, ToolError, elicit_request
 from mcp_wsgi.django import non_atomic
+from tests.apps import handshake
 from tests.apps.django_library.books.models import Book
 
 server = Server("probe")
+handshake.add_to(server)
 QUESTION = {"sure": elicit_request("Sure?", {"type": "object", "properties": {"sure": {"type": "boolean"}}})}
 
 
@@ -128,42 +130,6 @@ async def report_async(times: int, pause: float, ctx: Context) -> float:
         ctx.report_progress(number + 1, times, str(time.time()))
         await asyncio.sleep(pause)
     return time.time()
-
-
-_come: dict[str, int] = {}
-
-
-@server.tool
-def handed_over(key: str, times: int, ctx: Context) -> int:
-    """Report progress with the time, and go on only when the client says that the report has come."""
-    for number in range(times):
-        ctx.report_progress(number + 1, times, str(time.time()))
-        started = time.monotonic()
-        while _come.get(key, 0) <= number:
-            if time.monotonic() - started > 30:
-                return number
-            time.sleep(0.005)
-    return times
-
-
-@server.tool
-async def handed_over_async(key: str, times: int, ctx: Context) -> int:
-    """Do the same on a loop."""
-    for number in range(times):
-        ctx.report_progress(number + 1, times, str(time.time()))
-        started = time.monotonic()
-        while _come.get(key, 0) <= number:
-            if time.monotonic() - started > 30:
-                return number
-            await asyncio.sleep(0.005)
-    return times
-
-
-@server.tool
-def has_come(key: str, number: int) -> int:
-    """Say that a report has come."""
-    _come[key] = number
-    return number
 
 
 @server.tool

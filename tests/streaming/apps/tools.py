@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_wsgi import Context, HTTPPolicy, Server
+from tests.apps import handshake
 
 __all__ = ["DATABASE", "POLICY", "make_server", "wait_while"]
 
@@ -28,6 +29,7 @@ _PATIENCE = 30.0
 def make_server() -> Server:
     """Make a server with all tools."""
     server = Server("streaming")
+    handshake.add_to(server)
     _add_reporting(server)
     _add_waiting(server)
     _add_state(server)
@@ -50,45 +52,6 @@ def _add_reporting(server: Server) -> None:
             ctx.report_progress(step + 1, times, repr(time.time()))
             await asyncio.sleep(seconds / times)
         return times
-
-    begun: set[str] = set()
-    seen: dict[str, int] = {}
-
-    @server.tool
-    def handed_over(ctx: Context, key: str, times: int) -> int:
-        """Report with the time of each report, and go on only when the client says that it has come."""
-        begun.add(key)
-        for step in range(times):
-            ctx.report_progress(step + 1, times, repr(time.time()))
-            start = time.monotonic()
-            while seen.get(key, 0) <= step:
-                if time.monotonic() - start > _PATIENCE:
-                    return step
-                time.sleep(0.005)
-        return times
-
-    @server.tool
-    async def handed_over_async(ctx: Context, key: str, times: int) -> int:
-        """Do the same on a loop."""
-        for step in range(times):
-            ctx.report_progress(step + 1, times, repr(time.time()))
-            start = time.monotonic()
-            while seen.get(key, 0) <= step:
-                if time.monotonic() - start > _PATIENCE:
-                    return step
-                await asyncio.sleep(0.005)
-        return times
-
-    @server.tool
-    async def has_begun(key: str) -> bool:
-        """Say whether a handler reports and waits by now."""
-        return key in begun
-
-    @server.tool
-    def has_come(key: str, number: int) -> int:
-        """Say that a report has come."""
-        seen[key] = number
-        return number
 
     @server.tool
     def add(a: int, b: int) -> int:
