@@ -55,10 +55,9 @@ class Doubts:
         # "Any other JSON-RPC error", whatever its code, may be how a legacy server meets what it does not know.
         if not connection.verified or error.code == ErrorCode.UNSUPPORTED_PROTOCOL_VERSION:
             return True
-        if error.code not in _RESERVED:
-            return False
         # A process does not change its mind; what is behind a URL may be another server by now.
-        return connection.transport.kind == "http" and not self._is_settled(method, error.code)
+        by_now = connection.transport.kind == "http" and error.code in _RESERVED
+        return by_now and not self._is_settled(method, error.code)
 
     def settle(self, method: str, error: MCPError | HTTPStatusError) -> None:
         """Take note that a server of this era gives this refusal."""

@@ -103,8 +103,6 @@ class Endpoint:
         self._wrap = wrap
         self._streams = streams
         self.policy = policy if policy is not None else HTTPPolicy()
-        # A policy of an application's own may refuse hosts by rules of its own.
-        self._any_host = type(self.policy) is HTTPPolicy and self.policy.allowed_hosts is None
         self._without_origin = self.policy.cors_headers(None)
         self._auth = check_auth(auth)
         self._auth_is_async = callable(self._auth) and is_coroutine_callable(self._auth)
@@ -158,7 +156,7 @@ class Endpoint:
     ) -> Steps[HTTPResponse]:
         if refused:
             raise _refuse(403, "The Origin of this request is not allowed")
-        if not (self._any_host or self.policy.allows_host(headers.get("host"))):
+        if not self.policy.allows_host(headers.get("host")):
             raise _refuse(421, "The Host of this request is not served here")
         principal: str | None = None
         if not isinstance(self._auth, Public):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
 
 from mcp_wsgi import Context, Server
 
 __all__ = ["add_to"]
 
-_PATIENCE = 30.0
+_PATIENCE, _MOMENT = 30.0, 0.005
 
 
 def add_to(server: Server) -> None:
@@ -17,30 +18,30 @@ def add_to(server: Server) -> None:
     begun: set[str] = set()
     seen: dict[str, int] = {}
 
-    @server.tool
-    def handed_over(ctx: Context, key: str, times: int) -> int:
-        """Report with the time of each report, and go on only when the client says that it has come."""
+    def reports(ctx: Context, key: str, times: int) -> Iterator[None]:
+        """Report the time of each report; give the moments to wait until the client says that it has come."""
         begun.add(key)
         for step in range(times):
             ctx.report_progress(step + 1, times, repr(time.time()))
             start = time.monotonic()
             while seen.get(key, 0) <= step:
                 if time.monotonic() - start > _PATIENCE:
-                    return step
-                time.sleep(0.005)
-        return times
+                    return
+                yield
+
+    @server.tool
+    def handed_over(ctx: Context, key: str, times: int) -> int:
+        """Go on only when the last report has come; give how many have."""
+        for _ in reports(ctx, key, times):
+            time.sleep(_MOMENT)
+        return seen.get(key, 0)
 
     @server.tool
     async def handed_over_async(ctx: Context, key: str, times: int) -> int:
         """Do the same on a loop."""
-        for step in range(times):
-            ctx.report_progress(step + 1, times, repr(time.time()))
-            start = time.monotonic()
-            while seen.get(key, 0) <= step:
-                if time.monotonic() - start > _PATIENCE:
-                    return step
-                await asyncio.sleep(0.005)
-        return times
+        for _ in reports(ctx, key, times):
+            await asyncio.sleep(_MOMENT)
+        return seen.get(key, 0)
 
     @server.tool
     async def has_begun(key: str) -> bool:
